@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.hooks import chain_of, check_inputs, levels_of, run_chain
 
@@ -51,8 +51,7 @@ def gradient_flow(
     """
     chain = chain_of(layers)
     recurrent = [layer for layer in chain if isinstance(layer, keras.layers.RNN)]
-    if not recurrent:
-        raise ValueError(f"Argument `layers` must hold a recurrent layer. Received: layers={layers!r}")
+    _arguments.check(recurrent, "Argument `layers` must hold a recurrent layer", layers=layers)
     inputs = check_inputs(inputs, chain[0]) if recurrent[0] is chain[0] else ops.convert_to_tensor(inputs)
     batch, steps = inputs.shape[:2]
     sizes = [(layer, level, size) for layer in recurrent for level, size in enumerate(levels_of(layer.cell))]

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import replaced, takes_training
 from keras_adaptive_rnn.cells.bases.any_cell import output_size
 from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
@@ -124,11 +125,9 @@ def _changed(function, hook, level):
 def layers_of(layers):
     """Returns a list of layers, or a list of the one layer, all checked."""
     found = list(layers) if isinstance(layers, (list, tuple)) else [layers]
-    if not found or not all(isinstance(layer, keras.layers.Layer) for layer in found):
-        raise ValueError(
-            "Argument `layers` must be a layer, a model, or a list of layers that are called in turn. "
-            f"Received: layers={layers!r}"
-        )
+    fits = found and all(isinstance(layer, keras.layers.Layer) for layer in found)
+    rule = "Argument `layers` must be a layer, a model, or a list of layers that are called in turn"
+    _arguments.check(fits, rule, layers=layers)
     for layer in found:
         check_built(layer)
     return found

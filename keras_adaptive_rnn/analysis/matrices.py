@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._run import Run
 from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.analysis.tracing import to_numpy
@@ -43,8 +43,7 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
     {'z': (4, 4), 'r': (4, 4), 'h': (4, 4)}
     """
     inner = _gated_cell(cell)
-    if not getattr(inner, "built", False):
-        raise ValueError(f"Argument `cell` must be built. Received: cell={cell!r}")
+    _arguments.check(getattr(inner, "built", False), "Argument `cell` must be built", cell=cell)
     if hasattr(inner, "recurrent_map"):
         gates, matrix = inner.gates, _dense(inner.recurrent_map)
     else:
@@ -96,8 +95,7 @@ def recurrent_matrix(cell: Any, gate: str | None = None) -> np.ndarray:
     matrices = recurrent_matrices(cell)
     if gate is None:
         return np.concatenate(list(matrices.values()), axis=1)
-    if gate not in matrices:
-        raise ValueError(f"Argument `gate` must be one of {', '.join(map(repr, matrices))}. Received: gate={gate!r}")
+    _arguments.check(gate in matrices, f"Argument `gate` must be one of {', '.join(map(repr, matrices))}", gate=gate)
     return matrices[gate]
 
 
@@ -214,10 +212,8 @@ def recurrent_highway_jacobians(cell: Any, inputs: Tensor, state: Tensor) -> np.
     Reference: Zilly, Srivastava, Koutnik, Schmidhuber, Recurrent Highway Networks (2017), section 4.
     """
     inner = cell.cell if isinstance(cell, keras.layers.RNN) else cell
-    if not isinstance(inner, RecurrentHighwayCell) or not inner.built:
-        raise ValueError(
-            f"Argument `cell` must be a built RecurrentHighwayCell, or the layer around one. Received: cell={cell!r}"
-        )
+    fits = isinstance(inner, RecurrentHighwayCell) and inner.built
+    _arguments.check(fits, "Argument `cell` must be a built RecurrentHighwayCell, or the layer around one", cell=cell)
     units, run = inner.units, Run()
     inputs, s = (np.asarray(ops.convert_to_numpy(x), inner.compute_dtype) for x in (inputs, state))
     if [inputs.shape, s.shape] != [(len(s), inner.input_size), (len(s), units)]:

@@ -99,8 +99,8 @@ def _checked_losses(log_probs, distance):
             f"{ {name: each.shape for name, each in losses.items()} }"
         )
     ((_, tokens),) = shapes
-    if tokens <= distance:
-        raise ValueError(f"Argument `distance` must be below {tokens}, the tokens of a row. Received: {distance=}")
+    rule = f"Argument `distance` must be below {tokens}, the tokens of a row"
+    _arguments.check(distance < tokens, rule, distance=distance)
     for name, each in losses.items():
         # Rounding may take the logarithm of one above zero.
         if not (each > -1e-3).all():

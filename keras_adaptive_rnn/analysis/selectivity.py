@@ -226,9 +226,7 @@ def _orders(order, units, repeats, seed):
         random = np.random.default_rng(seed)
         return [random.permutation(units) for _ in range(repeats)]
     order = as_array("order", order, rank=1)
-    if sorted(order.tolist()) != list(range(units)):
-        raise ValueError(
-            f"Argument `order` must be 'random', or hold each of the integers 0 to {units - 1} once. "
-            f"Received: order={order.tolist()}"
-        )
+    order = order.tolist()
+    rule = f"Argument `order` must be 'random', or hold each of the integers 0 to {units - 1} once"
+    _arguments.check(sorted(order) == list(range(units)), rule, order=order)
     return [order]

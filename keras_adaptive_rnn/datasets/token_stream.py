@@ -111,11 +111,8 @@ class TokenStream(keras.utils.PyDataset):
         """Returns the shortest and the longest length, as multiples of the bucket."""
         shortest = -(-self.minimum // self.bucket) * self.bucket
         longest = np.inf if self.maximum is None else self.maximum // self.bucket * self.bucket
-        if shortest > longest:
-            raise ValueError(
-                "Argument `bucket` must have a multiple between `minimum` and `maximum`. "
-                f"Received: bucket={self.bucket}, minimum={self.minimum}, maximum={self.maximum}"
-            )
+        rule = "Argument `bucket` must have a multiple between `minimum` and `maximum`"
+        _arguments.check(shortest <= longest, rule, bucket=self.bucket, minimum=self.minimum, maximum=self.maximum)
         return shortest, longest
 
     # The lengths.

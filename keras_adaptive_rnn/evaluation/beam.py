@@ -170,11 +170,8 @@ def beam_search(
     min_length = _arguments.integer("min_length", min_length, minimum=0)
     _arguments.boolean("length_normalization", length_normalization)
     start, stop = (_arguments.integer(n, v, minimum=0) for n, v in (("start", start), ("stop", stop)))
-    if min_length >= max_length:
-        raise ValueError(
-            f"Argument `min_length` must be below `max_length`, which counts the stop token. Received: "
-            f"min_length={min_length}, max_length={max_length}"
-        )
+    rule = "Argument `min_length` must be below `max_length`, which counts the stop token"
+    _arguments.check(min_length < max_length, rule, min_length=min_length, max_length=max_length)
     if not callable(step):
         raise TypeError(f"Argument `step` must be a function. Received: step={step!r}")
     if penalty is not None and not isinstance(penalty, CopyPenalty):

@@ -173,11 +173,8 @@ def _check_trainable(model):
 
 def _check_statistics(statistics, model, steps, reduction):
     for name, value in (("steps", steps), ("reduction", reduction)):
-        if getattr(statistics, name) != value:
-            raise ValueError(
-                f"Argument `{name}` must be {getattr(statistics, name)!r}, that of `statistics`. "
-                f"Received: {name}={value!r}"
-            )
+        known = getattr(statistics, name)
+        _arguments.check(value == known, f"Argument `{name}` must be {known!r}, that of `statistics`", **{name: value})
     expected = [tuple(variable.shape) for variable in model.trainable_variables]
     received = [array.shape for array in statistics.root_means]
     if received != expected:

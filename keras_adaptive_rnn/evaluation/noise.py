@@ -55,11 +55,8 @@ class Noise:
         # Once, so that all temperatures see the same noise.
         self.seed = resolve_seed(seed) if self.samples else seed
         self.model, self.parts = model, noisy_parts(model) if self.samples else []
-        if self.samples and not self.parts:
-            raise ValueError(
-                f"Argument `samples` must be 0 for a model without dropout, whose passes are all alike. "
-                f"Received: samples={samples}, model='{model.name}'"
-            )
+        rule = "Argument `samples` must be 0 for a model without dropout, whose passes are all alike"
+        _arguments.check(not self.samples or self.parts, rule, samples=samples, model=model.name)
 
     @property
     def passes(self):

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops, tree
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import flatten_layers, replaced
 from keras_adaptive_rnn.loop.rnn import RNN
 from keras_adaptive_rnn.loop.stateful import StatefulStates
@@ -59,8 +60,7 @@ class OwnStates:
         self._layers = stateful_layers(model)
         self._states = [StatefulStates() for _ in self._layers]
         for layer, states in zip(self._layers, self._states, strict=True):
-            if not layer.built:
-                raise ValueError(f"Argument `model` must be built: call it once. Received: model={model!r}")
+            _arguments.check(layer.built, "Argument `model` must be built: call it once", model=model)
             states.create(layer, batch_size)
         self._stack = None
 

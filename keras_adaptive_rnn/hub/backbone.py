@@ -300,8 +300,8 @@ class DropMask(keras.layers.Layer):
 
 def _checked_cells(cells, dtype):
     """Returns the cells, or raises if they are none; with a `dtype`, new ones with this policy."""
-    if not isinstance(cells, (list, tuple)) or not cells:
-        raise ValueError(f"Argument `cells` must be a list of recurrent cells, one a layer. Received: cells={cells!r}")
+    fits = isinstance(cells, (list, tuple)) and cells
+    _arguments.check(fits, "Argument `cells` must be a list of recurrent cells, one a layer", cells=cells)
     policy = None if dtype is None else keras.dtype_policies.get(dtype)
     # A map of policies names quantized layers, and the configs of cells have these policies already.
     if policy is not None and not isinstance(policy, keras.dtype_policies.DTypePolicyMap):

@@ -36,11 +36,8 @@ def check_sampler(sampler):
             "Argument `sampler` must not be speculative: it drops tokens that the model has read already, and a "
             f"recurrent state cannot forget them. Received: sampler={sampler!r}"
         )
-    if getattr(sampler, "return_all_beams", False):
-        raise ValueError(
-            "Argument `sampler` must return one text for each prompt: use `BeamSampler(return_all_beams=False)`. "
-            f"Received: sampler={sampler!r}"
-        )
+    rule = "Argument `sampler` must return one text for each prompt: use `BeamSampler(return_all_beams=False)`"
+    _arguments.check(not getattr(sampler, "return_all_beams", False), rule, sampler=sampler)
 
 
 # Prompts.
@@ -113,10 +110,8 @@ def _tokenized(lm, inputs):
         raise ValueError("Argument `inputs` must hold at least one prompt. Received: an empty list")
     if not all(isinstance(row, str) for row in rows):
         return [[int(token) for token in row] for row in rows], "ids"
-    if lm.preprocessor is None:
-        raise ValueError(
-            f"Argument `inputs` must be token ids, as the model has no preprocessor. Received: inputs={inputs!r}"
-        )
+    rule = "Argument `inputs` must be token ids, as the model has no preprocessor"
+    _arguments.check(lm.preprocessor is not None, rule, inputs=inputs)
     tokenizer = lm.preprocessor.tokenizer
     ids = [[int(token) for token in ops.convert_to_numpy(tokenizer(row))] for row in rows]
     _warn_of_unknown(tokenizer, rows, ids)
@@ -124,7 +119,7 @@ def _tokenized(lm, inputs):
 
 
 def _warn_of_unknown(tokenizer, texts, rows):
-    unknown, token = (getattr(tokenizer, f"unknown_token{end}", None) for end in ("_id", ""))
+    unknown, token = getattr(tokenizer, "unknown_token_id", None), getattr(tokenizer, "unknown_token", None)
     if unknown is None or token is None:
         return
     count = sum(row.count(unknown) - text.count(token) for text, row in zip(texts, rows, strict=True))

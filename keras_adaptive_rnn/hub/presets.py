@@ -13,6 +13,7 @@ import h5py
 import keras
 import keras_hub
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._freezing import trainable_parts
 from keras_adaptive_rnn._hub_options import TRAINED
 from keras_adaptive_rnn._keras import flatten_layers
@@ -206,13 +207,9 @@ def resolve_preset(preset):
 
 def check_card(card):
     """Raises if `card` is not a dict with lines of a model card."""
-    if card is None:
-        return
-    if not isinstance(card, dict) or not set(card) <= set(FIELDS):
-        raise ValueError(
-            f"Argument `card` must be a dict with some of the keys {', '.join(map(repr, FIELDS))}. "
-            f"Received: card={card!r}"
-        )
+    fits = card is None or (isinstance(card, dict) and set(card) <= set(FIELDS))
+    rule = f"Argument `card` must be a dict with some of the keys {', '.join(map(repr, FIELDS))}"
+    _arguments.check(fits, rule, card=card)
 
 
 def model_card(lm: Any, card: dict) -> str:

@@ -115,8 +115,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         counts: collections.Counter[str] = collections.Counter()
         for part in [text] if isinstance(text, str) else text:
             counts.update(empty._tokens(part))
-        if not counts:
-            raise ValueError(f"Argument `text` must hold at least one token. Received: text={text!r}")
+        _arguments.check(counts, "Argument `text` must hold at least one token", text=text)
         special = dict.fromkeys([empty.unknown_token, *empty.special_tokens])
         frequent = sorted((-n, token) for token, n in counts.items() if n >= min_count and token not in special)
         empty.set_vocabulary([*special, *(token for _, token in frequent)][:max_size])
@@ -163,9 +162,9 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         return self.vocabulary
 
     def id_to_token(self, id: int) -> str:
-        if not 0 <= id < self.vocabulary_size():
-            raise ValueError(f"Argument `id` must be in [0, {self.vocabulary_size() - 1}]. Received: id={id!r}")
-        return self.get_vocabulary()[id]
+        vocabulary = self.get_vocabulary()
+        _arguments.check(0 <= id < len(vocabulary), f"Argument `id` must be in [0, {len(vocabulary) - 1}]", id=id)
+        return vocabulary[id]
 
     def token_to_id(self, token: str) -> int:
         return self._ids.get(token, self.unknown_token_id)
@@ -206,8 +205,8 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         if isinstance(inputs, (str, bytes)):
             return self._tokenize(inputs)
         texts = ops.convert_to_numpy(inputs).tolist() if hasattr(inputs, "dtype") else inputs
-        if not isinstance(texts, (list, tuple)) or not all(isinstance(text, (str, bytes)) for text in texts):
-            raise ValueError(f"Argument `inputs` must be a string or a list of strings. Received: inputs={inputs!r}")
+        fits = isinstance(texts, (list, tuple)) and all(isinstance(text, (str, bytes)) for text in texts)
+        _arguments.check(fits, "Argument `inputs` must be a string or a list of strings", inputs=inputs)
         return [self._tokenize(text).tolist() for text in texts]
 
     # KerasHub's own turns strings into tensors of TensorFlow.
