@@ -104,8 +104,7 @@ class _Beam:
         self.score = (log_prob - deducted) / (len(tokens) if normalized else 1)
 
     def finished(self):
-        names = self.extras[0] if self.extras else {}
-        extras = {name: np.stack([e[name] for e in self.extras]) for name in names}
+        extras = {name: np.stack([e[name] for e in self.extras]) for name in self.extras[0]}
         return Hypothesis(np.array(self.tokens, "int64"), float(self.score), float(self.log_prob), extras)
 
 

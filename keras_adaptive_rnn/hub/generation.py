@@ -31,7 +31,7 @@ MAKING = threading.Lock()
 
 def check_sampler(sampler):
     """Raises if a recurrent model cannot write with this sampler."""
-    if sampler == "speculative" or isinstance(sampler, getattr(keras_hub.samplers, "SpeculativeSampler", ())):
+    if sampler == "speculative" or isinstance(sampler, keras_hub.samplers.SpeculativeSampler):
         raise ValueError(
             "Argument `sampler` must not be speculative: it drops tokens that the model has read already, and a "
             f"recurrent state cannot forget them. Received: sampler={sampler!r}"

@@ -221,10 +221,7 @@ def model_card(lm: Any, card: dict) -> str:
         "weights": f"{lm.count_params():,}",
         "vocabulary": f"{backbone.vocabulary_size:,} tokens",
         "tokenizer": "none" if tokenizer is None else _described(tokenizer),
-        "data": card.get("data"),
-        "license": card.get("license"),
-        "perplexity": card.get("perplexity"),
-        "training": card.get("training"),
+        **{name: card.get(name) for name in FIELDS},
         "saved with": f"Keras {keras.__version__}, KerasHub {keras_hub.__version__}",
     }
     table = "\n".join(f"| {name} | {'not given' if value is None else value} |" for name, value in rows.items())
