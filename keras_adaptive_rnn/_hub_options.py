@@ -5,7 +5,6 @@ import importlib.util
 import pathlib
 import sys
 
-from keras_adaptive_rnn import _texts
 from keras_adaptive_rnn._command_line import positive, seed
 
 # Beside a file of tokens, its vocabulary.
@@ -101,7 +100,7 @@ def vocabulary(add):
 
 def check(args):
     """Raises `ValueError` if a command cannot begin: its input is missing, or a file would be overwritten."""
-    if not has_keras_hub():
+    if importlib.util.find_spec("keras_hub") is None:
         raise ValueError('KerasHub is not installed. Install it with: pip install "keras_adaptive_rnn[hub]"')
     if args.command == "train":
         check_train(args)
@@ -109,13 +108,6 @@ def check(args):
         check_preset(args.preset)
     if args.command != "write" and not is_file_of_tokens(args.text):
         check_text(args.text)
-
-
-def has_keras_hub():
-    try:
-        return importlib.util.find_spec("keras_hub") is not None
-    except ImportError:
-        return False
 
 
 def check_train(args):
@@ -169,10 +161,27 @@ def check_text(path):
     if not start.strip():
         raise ValueError(f"{path} is empty")
     if b"\0" in start:
-        try:
-            _texts.check(path)
-        except ValueError as error:
-            raise ValueError(f"{path} {error}") from None
+        check_utf8(path)
+
+
+def check_utf8(path):
+    """Raises `ValueError` with the byte and the line, if a file is no text in UTF-8."""
+    begin, lines = 0, 0
+    with open(path, "rb") as file:
+        for raw in file:
+            try:
+                raw.decode("utf-8")
+                fault, reason = raw.find(b"\0"), None
+            except UnicodeDecodeError as error:
+                fault, reason = error.start, error.reason
+            if fault >= 0:
+                # Lines may end as those of old Macs do.
+                line, byte = lines + len((raw[:fault] + b".").splitlines()), begin + fault
+                what = f"is not UTF-8: {reason} at byte {byte}, in line {line}. Save the file as UTF-8"
+                if reason is None:
+                    what = f"is not a text in UTF-8: it has a byte of zero in line {line}, byte {byte}"
+                raise ValueError(f"{path} {what}") from None
+            begin, lines = begin + len(raw), lines + len(raw.splitlines())
 
 
 def check_command(argv):

@@ -2,14 +2,13 @@
 
 import os
 import pathlib
-from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_adaptive_rnn._texts import read_parts
+from keras_adaptive_rnn._hub_options import check_utf8
 from keras_adaptive_rnn.files import replaced
 
 # Characters that are read and tokenized at once; a piece ends at the end of a line.
@@ -78,18 +77,15 @@ def write_token_ids(source, tokenizer, path, verbose):
     return count
 
 
-def pieces(path: str | os.PathLike) -> Iterator[tuple[str, int]]:
+def pieces(path):
     """Yields a text in UTF-8 in pieces that end with a line, and how many bytes have been read."""
-    place = 0
-
-    def read(file):
-        nonlocal place
-        piece = file.read(PIECE) + file.readline()
-        place = file.buffer.tell()
-        return piece
-
     try:
-        for piece in read_parts(path, read):
-            yield piece, place
-    except ValueError as error:
-        raise ValueError(f"{path} {error}") from None
+        with open(path, encoding="utf-8-sig") as file:
+            while piece := file.read(PIECE) + file.readline():
+                if "\0" in piece:
+                    check_utf8(path)
+                yield piece, file.buffer.tell()
+    except UnicodeDecodeError as error:
+        # It knows its place in a buffer only.
+        check_utf8(path)
+        raise ValueError(f"{path} is not UTF-8: {error.reason}") from None
