@@ -11,7 +11,6 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.files import write_whole
-from keras_adaptive_rnn.optimizers.falling import falling
 
 
 class TimeLimit(keras.callbacks.Callback):
@@ -87,7 +86,9 @@ class TimeLimit(keras.callbacks.Callback):
         if self._is_first:
             self.resume(epoch)
             self._is_first = False
-        rate = falling(self._rate, self.spent / self.seconds) if self.anneal else self._rate
+        rate = self._rate
+        if self.anneal:
+            rate *= min(1.0, max(0.1, 2 * (1 - self.spent / self.seconds)))
         self.model.optimizer.learning_rate = rate
         self._last = None if self._last is None else time.perf_counter()
 
