@@ -1,5 +1,6 @@
 """The plain mean of the weights that an optimizer passes through."""
 
+import types
 from typing import Any
 
 import keras
@@ -10,13 +11,6 @@ from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 
 PREFIX = "note_"
-
-
-class _Notes:
-    """Arrays that are saved with an optimizer. A plain object, which neither Keras nor TensorFlow tracks."""
-
-    def __init__(self):
-        self.arrays = {}
 
 
 @export
@@ -93,7 +87,8 @@ class Averaged(keras.optimizers.Optimizer):
         start = _arguments.integer("start", start, minimum=0, optional=True)
         super().__init__(learning_rate=0.0, name=name)
         self.inner_optimizer, self.skip, self.start = inner, skip, start
-        self._notes = _Notes()
+        # A plain object, which neither Keras nor TensorFlow tracks.
+        self._saved = types.SimpleNamespace(notes={})
         # Made here, so that averaging can be switched on before the optimizer is built.
         self.averaging, self.count, self.swapped = (
             self.add_variable((), aggregation="only_first_replica", name=variable)
@@ -111,7 +106,7 @@ class Averaged(keras.optimizers.Optimizer):
     @property
     def notes(self) -> dict[str, np.ndarray]:
         """Arrays by name that are saved and loaded with the optimizer: what a callback must know after a restart."""
-        return self._notes.arrays
+        return self._saved.notes
 
     def build(self, variables: list[Any]) -> None:
         self.inner_optimizer.build(variables)
