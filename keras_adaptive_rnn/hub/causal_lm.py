@@ -314,7 +314,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Raises:
             ValueError: As in `keras_adaptive_rnn.evaluation.evaluate`.
         """
-        return streams.evaluate_streams(self, text, batch_size, steps=steps, **kwargs)
+        ids = streams.ids_of(self, text, "text")
+        return evaluation.evaluate(self.streaming_model(batch_size), ids, batch_size, steps, **kwargs)
 
     # Presets.
 

@@ -104,7 +104,7 @@ def _stream_of(lm, text, batch_size, steps, name):
     """Returns the stream that is given, or one of a string or of token ids."""
     stream = text
     if not isinstance(text, keras.utils.PyDataset):
-        stream = _stream(_ids_of(lm, text, name), batch_size, steps, name)
+        stream = _stream(ids_of(lm, text, name), batch_size, steps, name)
     size = lm.backbone.vocabulary_size
     if isinstance(stream, TokenStream) and stream.largest >= size:
         raise ValueError(
@@ -114,8 +114,7 @@ def _stream_of(lm, text, batch_size, steps, name):
     return stream
 
 
-def _ids_of(lm, text, name):
-    """Returns the token ids of a text."""
+def ids_of(lm, text, name):
     if not isinstance(text, str):
         return text
     if lm.preprocessor is None:
@@ -149,11 +148,6 @@ def fit_streams(lm, text, batch_size, steps, epochs, validation, callbacks, **kw
         is_scaled = isinstance(stream, TokenStream) and not stream.is_fixed
         callbacks = [StreamStates(stream if is_scaled else None), *callbacks]
     return model.fit(stream, epochs=epochs, validation_data=validation, callbacks=callbacks, shuffle=False, **kwargs)
-
-
-def evaluate_streams(lm, text, batch_size, **kwargs):
-    ids = _ids_of(lm, text, "text")
-    return evaluation.evaluate(streaming_model(lm, batch_size), ids, batch_size, **kwargs)
 
 
 class Rounds(keras.utils.PyDataset):
