@@ -98,9 +98,8 @@ class Perplexity(keras.metrics.Metric):
         weights = ops.ones(ops.shape(y_true), "float32")
         if sample_weight is not None:
             sample_weight = ops.cast(sample_weight, "float32")
-            missing = len(weights.shape) - len(sample_weight.shape)
-            if missing > 0:
-                sample_weight = ops.reshape(sample_weight, (*ops.shape(sample_weight), *[1] * missing))
+            for _ in range(len(weights.shape) - len(sample_weight.shape)):
+                sample_weight = ops.expand_dims(sample_weight, -1)
             weights = weights * sample_weight
         if mask is not None:
             weights = weights * ops.cast(mask, "float32")

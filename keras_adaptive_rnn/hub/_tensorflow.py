@@ -9,8 +9,8 @@ def tokenize(inputs, tokenizer):
     if tokenizer.split == "character":
         tokens = tf.strings.unicode_split(inputs, "UTF-8")
     else:
-        line_break = None if tokenizer.end_token is None else f" {tokenizer.end_token} "
-        inputs = inputs if line_break is None else tf.strings.regex_replace(inputs, "\n", line_break)
+        if tokenizer.end_token is not None:
+            inputs = tf.strings.regex_replace(inputs, "\n", f" {tokenizer.end_token} ")
         tokens = tf.strings.split(inputs)
     vocabulary = tokenizer.get_vocabulary()
     # Made anew in each graph, which it belongs to.
@@ -22,7 +22,7 @@ def tokenize(inputs, tokenizer):
 
 def detokenize(inputs, tokenizer):
     """Returns the strings of a tensor of ids."""
-    inputs = tf.convert_to_tensor(inputs) if not isinstance(inputs, tf.RaggedTensor) else inputs
+    inputs = inputs if isinstance(inputs, tf.RaggedTensor) else tf.convert_to_tensor(inputs)
     # A model may have more tokens than its tokenizer.
     unknown = tf.cast(tokenizer.unknown_token_id, inputs.dtype)
     inputs = tf.where(inputs < tf.cast(tokenizer.vocabulary_size(), inputs.dtype), inputs, unknown)

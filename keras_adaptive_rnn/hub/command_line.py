@@ -392,17 +392,17 @@ def first_prompt(lm):
 def write(args):
     """Prints a text as the model writes it."""
     lm = RecurrentCausalLM.from_preset(args.preset)
-    samplers, options = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
-    sampler, options = {
-        "greedy": (samplers.GreedySampler, {}),
-        "random": (samplers.RandomSampler, options),
-        "top_k": (samplers.TopKSampler, options),
-        "top_p": (samplers.TopPSampler, {"p": 0.9, **options}),
+    samplers, noise = keras_hub.samplers, {"temperature": args.temperature, "seed": args.seed}
+    sampler = {
+        "greedy": samplers.GreedySampler(),
+        "random": samplers.RandomSampler(**noise),
+        "top_k": samplers.TopKSampler(**noise),
+        "top_p": samplers.TopPSampler(p=0.9, **noise),
     }[args.sampler]
-    lm.compile(sampler=sampler(**options))
+    lm.compile(sampler=sampler)
     states = lm.read(args.prompt or first_prompt(lm))
     print(args.prompt, end="", flush=True)
-    for piece in itertools.islice(lm.stream("", float("inf"), None, states), args.length):
+    for piece in itertools.islice(lm.stream("", math.inf, None, states), args.length):
         print(piece, end="", flush=True)
     print()
 

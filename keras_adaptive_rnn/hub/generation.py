@@ -297,14 +297,15 @@ def stream(lm, prompt, max_length=None, stop_token_ids="auto", states=None):
     states, (row,) = read_rows(lm, prompts.rows, prompts.cache), prompts.rows
 
     def tokens():
-        token, cache = int(states["token_ids"][0, 0]), states["cache"]
-        for _ in itertools.takewhile(lambda n: n < max_length, itertools.count(len(row))):
+        token, cache, left = int(states["token_ids"][0, 0]), states["cache"], max_length - len(row)
+        while left > 0:
             with engine.inference():
                 logits, cache = lm.step_compiled(ops.convert_to_tensor([token], dtype="int32"), cache)
                 token = int(lm.sampler.get_next_token(lm.sampler.compute_probabilities(logits))[0])
             if token in stop_token_ids:
                 return
             yield token
+            left -= 1
 
     return _pieces(lm.preprocessor.tokenizer, row[-CONTEXT:], tokens())
 
