@@ -49,13 +49,8 @@ def check_inputs(inputs, layer):
 def run(loop, sequences, initial_state=None, mask=None, see=None, sown=None):
     """Returns the outputs of all steps in inference, `[batch, time, size]`, from a Python loop over the steps.
 
-    Args:
-        loop: An `RNN`, such as the result of `loop_of`.
-        sequences: Tensor `[batch, time, features]`.
-        initial_state: List of states; `None` for those of the cell, also where the layer is stateful.
-        mask: Boolean array `[batch, time]`, or `None`.
-        see: Function of the states after each step, a list of tensors.
-        sown: As in `Run`.
+    Without `initial_state`, it starts from those of the cell, also where the layer is stateful. After each step, `see`
+    takes the list of its states.
     """
     runner, batch = loop.runner, sequences.shape[0]
     states = runner.initial_states(batch) if initial_state is None else initial_state

@@ -35,9 +35,7 @@ class DynamicEvaluationOptimizer(keras.optimizers.Optimizer):
 
     $$\theta \leftarrow \theta - \alpha g + \beta (\theta_0 - \theta)$$
 
-    Args:
-        rates: List of arrays, $\alpha$ of each variable.
-        decay_rates: List of arrays, $\beta$ of each variable, from 0 to 1.
+    `rates` and `decay_rates` are lists of arrays, $\alpha$ and $\beta$ of each variable.
     """
 
     def __init__(self, rates, decay_rates):

@@ -52,15 +52,7 @@ class LogPowerMean:
 
 
 def renormalized(log_p, targets, temperatures):
-    """Returns the log-probabilities of targets under a distribution that is proportional to `exp(t log_p)`.
-
-    Args:
-        log_p: Array `[..., classes]`, in double precision.
-        targets: Integers `[...]`.
-        temperatures: List of numbers $t$.
-
-    Returns: Array `[temperatures, ...]`.
-    """
+    """Returns, for each temperature $t$, the log-probabilities of targets where they are proportional to `t log_p`."""
     hit = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
     return np.stack([t * hit - np.logaddexp.reduce(t * log_p, axis=-1) for t in temperatures])
 
@@ -140,13 +132,7 @@ class SegmentScores:
         self._carried = [self._states.values()] * -(-noise.passes // self._at_once) if carries else None
 
     def __call__(self, ids, targets, plain_states):
-        """Returns log-probabilities `[temperatures, rows, steps]` of the targets.
-
-        Args:
-            ids: Integers `[rows, steps]`.
-            targets: Integers `[rows, steps]`.
-            plain_states: An `OwnStates`, of the pass without noise.
-        """
+        """Returns log-probabilities `[temperatures, rows, steps]`; `plain_states` are those of a pass without noise."""
         samples, average = self._noise.passes, self._noise.average
         mean = LogPowerMean({"arithmetic": 1.0, "geometric": 0.0}.get(average, average))
         for group, done in enumerate(range(0, samples, self._at_once)):

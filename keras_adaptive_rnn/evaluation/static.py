@@ -182,9 +182,7 @@ def log_probabilities(
 ):
     """Returns the log-probabilities of the targets, `[temperatures, rows, tokens]`; arguments as in `evaluate`.
 
-    Args:
-        temperatures: List of numbers.
-        tokens: Number of tokens, all rows together, that are used of the text; `None` for all.
+    Only the first `tokens` of the text are used, all rows together; `None` means all.
     """
     batch_size, steps = _arguments.integer("batch_size", batch_size), _arguments.integer("steps", steps)
     temperatures = [_arguments.number("temperature", t, positive=True) for t in temperatures]

@@ -8,10 +8,7 @@ from keras_adaptive_rnn.models.arrays import as_array
 class Text:
     """The rows of a text: `inputs` and `targets`, integers `[batch_size, count]`, the targets one token ahead.
 
-    Args:
-        ids: Integers `[tokens]`.
-        batch_size: Number of rows; what is left over at the end of the text is dropped.
-        name: The name of the argument that `ids` is, for messages.
+    What is left over at the end of the text is dropped. Messages call the argument `name`.
     """
 
     def __init__(self, ids, batch_size, name="ids"):
@@ -51,9 +48,7 @@ class Text:
     def segments(self, steps, pad):
         """Returns inputs and targets of all segments, `[segments * batch_size, steps]`, segment by segment.
 
-        Args:
-            steps: Length of a segment.
-            pad: Whether to fill up a last, shorter segment with zeros, or else to leave it out.
+        A last, shorter segment is filled up with zeros, or left out unless `pad`.
         """
         whole, left = divmod(self.count, steps)
         missing = steps - left if pad and left else 0

@@ -18,15 +18,11 @@ class Journal(keras.callbacks.Callback):
     """Keeps, after each round, a log of all rounds, the best weights, and a backup from which a training goes on.
 
     The backup of a round is one file, whose name is its number, and it is the last thing written: rounds without one
-    are dropped from the log when the training goes on. Files appear whole.
-
-    Args:
-        folder: Path of the folder.
-        monitor: The metric whose smallest value is the best.
-        earlier: The log of an earlier training, whose rounds are counted on: a list of dicts.
+    are dropped from the log when the training goes on. Files appear whole. The best weights have the smallest value of
+    `monitor`, and rounds are counted on from those in `earlier`, the log of an earlier training.
     """
 
-    def __init__(self, folder, monitor, earlier=()):
+    def __init__(self, folder, monitor, earlier):
         super().__init__()
         self.folder, self.monitor = pathlib.Path(folder), monitor
         self.log = self.folder / "log.csv"
@@ -37,10 +33,8 @@ class Journal(keras.callbacks.Callback):
     def begin(self, model, validation=None):
         """Loads the last backup; returns the number of the next round.
 
-        Args:
-            model: The model that trains.
-            validation: Batches by which to judge the weights that it begins with, as no round may be better; `None` if
-                they are random.
+        Unless they are random, the weights that the model begins with are judged by `validation`, as no round may be
+        better.
         """
         if validation is not None:
             self._judge(model, validation)

@@ -186,9 +186,8 @@ class RoundStates(StreamStates):
 def fit_rounds(lm, ids, batch_size, steps, round_steps, validation, callbacks, begin=None):
     """Trains, until a callback ends it, in epochs of `round_steps` steps, whatever the length of the text.
 
-    Args:
-        begin: Function of the streaming model and the stream of validation that returns the first epoch, or `None`:
-            there is nothing left to train.
+    `begin` takes the streaming model and the stream of validation, and returns the first epoch, or `None` where there
+    is nothing left to train.
     """
     rounds = Rounds(_stream(ids, batch_size, steps), round_steps)
     if validation is not None:
