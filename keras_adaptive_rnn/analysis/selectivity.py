@@ -143,8 +143,7 @@ def ablation_curve(
     Networks that have memorized their training data lean on single units, so their curves fall faster than those of
     networks that generalize.
 
-    Methods of the layer are replaced while it runs, in every thread: do not call the model in another thread at the
-    same time.
+    Do not call the model in another thread meanwhile, as it replaces methods of the layer.
 
     Args:
         model: A Keras model that returns one number for each class.

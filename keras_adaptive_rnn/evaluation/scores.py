@@ -52,7 +52,7 @@ class LogPowerMean:
 
 
 def renormalized(log_p, targets, temperatures):
-    """Returns, for each temperature $t$, the log-probabilities of targets where they are proportional to `t log_p`."""
+    """Returns log-probabilities `[temperatures, ...]` of targets under distributions proportional to `exp(t log_p)`."""
     hit = np.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
     return np.stack([t * hit - np.logaddexp.reduce(t * log_p, axis=-1) for t in temperatures])
 

@@ -233,10 +233,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Example:
 
         >>> from keras_adaptive_rnn import hub
-        >>> tokenizer = hub.VocabularyTokenizer.from_text("to be or not to be")
-        >>> backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 8, [keras_adaptive_rnn.LSTMCell(8)])
-        >>> lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer))
-        >>> states = lm.read(" not to be", states=lm.read("to be or"))
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> states = lm.read(" statement", states=lm.read("The import"))
         >>> text, states = lm.generate("", max_length=5, states=states, return_states=True)
         """
         prompts = generation.prompts_of(self, inputs, states)
@@ -420,10 +418,8 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
         Example:
 
         >>> from keras_adaptive_rnn import hub
-        >>> tokenizer = hub.VocabularyTokenizer.from_text("to be or not to be")
-        >>> backbone = hub.RecurrentBackbone(tokenizer.vocabulary_size(), 8, [keras_adaptive_rnn.LSTMCell(8)])
-        >>> lm = hub.RecurrentCausalLM(backbone, hub.RecurrentCausalLMPreprocessor(tokenizer, sequence_length=10))
-        >>> len("".join(lm.stream("to be")))
+        >>> lm = hub.RecurrentCausalLM.from_preset("mogrifier_python_reference")
+        >>> len("".join(lm.stream("The import", max_length=15)))
         5
         """
         return generation.stream(self, prompt, max_length, stop_token_ids, states)
