@@ -181,8 +181,7 @@ def _trained(ids, targets, classes, size, steps, learning_rate):
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(learning_rate), loss)
     stop = keras.callbacks.EarlyStopping(patience=30, restore_best_weights=True)
-    options = {"batch_size": len(ids), "validation_split": 0.1, "callbacks": [stop]}
-    model.fit(ids, targets, epochs=steps, verbose=0, **options)
+    model.fit(ids, targets, batch_size=len(ids), epochs=steps, verbose=0, validation_split=0.1, callbacks=[stop])
     return model
 
 

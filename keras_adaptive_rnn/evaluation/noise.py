@@ -75,7 +75,6 @@ class Noise:
         """
         layers = flatten_layers(self.model)
         generators = [g for layer in layers for g in vars(layer).values() if isinstance(g, keras.random.SeedGenerator)]
-        before = [ops.convert_to_numpy(generator.state.value) for generator in generators]
         random = np.random.default_rng(self.seed)
         with contextlib.ExitStack() as stack:
             for layer, name, value in self.parts:
@@ -90,13 +89,10 @@ class Noise:
             for layer in layers:
                 if isinstance(layer, keras.layers.BatchNormalization):
                     stack.enter_context(replaced(layer, call=_without_training(layer.call)))
-            try:
-                for generator in generators:
-                    generator.state.assign(np.array([random.integers(2**31), 0]))
-                yield
-            finally:
-                for generator, state in zip(generators, before, strict=True):
-                    generator.state.assign(state)
+            for generator in generators:
+                stack.callback(generator.state.assign, ops.convert_to_numpy(generator.state.value))
+                generator.state.assign(np.array([random.integers(2**31), 0]))
+            yield
 
 
 def _without_training(call):

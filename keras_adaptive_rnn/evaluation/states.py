@@ -50,26 +50,25 @@ def _last_layer(model):
     return _last_layer(last) if isinstance(last, keras.Model) else last
 
 
-class OwnStates:
+class OwnStates(contextlib.ExitStack):
     """A context in which the stateful layers of a model have other states, for `batch_size` rows, initial at first.
 
     It may be entered many times. The model's own states are as they were when it is left.
     """
 
     def __init__(self, model, batch_size):
-        self._layers = stateful_layers(model)
-        self._states = [StatefulStates() for _ in self._layers]
-        for layer, states in zip(self._layers, self._states, strict=True):
+        super().__init__()
+        self._states = {layer: StatefulStates() for layer in stateful_layers(model)}
+        for layer, states in self._states.items():
             _arguments.check(layer.built, "Argument `model` must be built: call it once", model=model)
             states.create(layer, batch_size)
-        self._stack = None
 
     @property
     def variables(self):
-        return [variable for states in self._states for variable in states.variables]
+        return [variable for states in self._states.values() for variable in states.variables]
 
     def reset(self):
-        for layer, states in zip(self._layers, self._states, strict=True):
+        for layer, states in self._states.items():
             states.reset(layer)
 
     def values(self):
@@ -83,13 +82,9 @@ class OwnStates:
             mine.assign(np.tile(value, [mine.shape[0] // value.shape[0], 1]) if value.ndim else value)
 
     def __enter__(self):
-        self._stack = contextlib.ExitStack()
-        for layer, states in zip(self._layers, self._states, strict=True):
-            self._stack.enter_context(replaced(layer, _stateful_states=states))
+        for layer, states in self._states.items():
+            self.enter_context(replaced(layer, _stateful_states=states))
         return self
-
-    def __exit__(self, *exception):
-        self._stack.close()
 
 
 def vocabulary_size(model, states, batch_size, steps):

@@ -210,11 +210,9 @@ def by_bucket(lm, function):
         groups = [np.flatnonzero(lengths == n) for n in np.unique(lengths)] if by_length else [np.arange(len(mask))]
         results = []
         for rows in groups:
-            group = (
-                keras.tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), inputs)
-                if by_length
-                else inputs
-            )
+            group = inputs
+            if by_length:
+                group = keras.tree.map_structure(lambda x, rows=rows: ops.take(x, rows, axis=0), inputs)
             index, length = int(lengths[rows].min()), mask.shape[1]
             size = min(bucket(index - 1), length) if index > 1 else 0
             group = {**group, "prefix_ids": group["token_ids"][:, :size]}

@@ -252,7 +252,7 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
         tokens = [vocabulary[k] if k < size else self.unknown_token for k in ids]
         if self.split == "character":
             return "".join(tokens)
-        lines = itertools.groupby(tokens, lambda token: token == self.end_token and self.end_token is not None)
+        lines = itertools.groupby(tokens, lambda token: token == self.end_token)
         return "".join("\n" * len(list(line)) if is_end else " ".join(line) for is_end, line in lines)
 
     # Files.
