@@ -43,7 +43,7 @@ def recurrent_matrices(cell: Any) -> dict[str, np.ndarray]:
     {'z': (4, 4), 'r': (4, 4), 'h': (4, 4)}
     """
     inner = _gated_cell(cell)
-    _arguments.check(getattr(inner, "built", False), "Argument `cell` must be built", cell=cell)
+    _arguments.check(inner.built, "Argument `cell` must be built", cell=cell)
     if hasattr(inner, "recurrent_map"):
         gates, matrix = inner.gates, _dense(inner.recurrent_map)
     else:

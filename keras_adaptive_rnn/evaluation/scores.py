@@ -68,14 +68,6 @@ def _passed(scores, text, steps, verbose):
     return log_p.reshape(*log_p.shape[:3], -1)[..., : text.count].astype("float64")
 
 
-def log_probabilities(model, text, steps, temperatures, noise, classes, verbose):
-    """Returns the log-probabilities of the targets, `[temperatures, rows, tokens]`, averaged over the passes."""
-    is_mean = noise.average == "arithmetic" or not noise.samples
-    average = _mean_of_passes if is_mean else _mean_of_segments
-    with noise.drawn():
-        return average(model, text, steps, temperatures, noise, classes, verbose)
-
-
 def _at_once(noise, rows, steps, classes):
     """Returns how many samples run as the rows of one batch."""
     most = LOGITS // (rows * steps * classes) if rows_are_samples(noise.parts) else 1
@@ -83,8 +75,8 @@ def _at_once(noise, rows, steps, classes):
     return -(-noise.passes // groups)
 
 
-def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
-    """Every pass carries states of its own through the whole text."""
+def mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
+    """Returns log-probabilities `[temperatures, rows, tokens]`; every pass carries its states through the text."""
     at_once = _at_once(noise, text.batch_size, steps, classes)
     scores, states = Scores(model, temperatures, at_once, noise.is_on), OwnStates(model, text.batch_size * at_once)
     mean, is_single = LogPowerMean(1.0), noise.passes == 1
@@ -99,8 +91,8 @@ def _mean_of_passes(model, text, steps, temperatures, noise, classes, verbose):
     return mean.value()
 
 
-def _mean_of_segments(model, text, steps, temperatures, noise, classes, verbose):
-    """Every segment starts from the states of a pass without noise, and its distributions are averaged."""
+def mean_of_segments(model, text, steps, temperatures, noise, classes, verbose):
+    """Returns the same; every segment starts from the states of a pass without noise."""
     score = SegmentScores(model, text.batch_size, steps, temperatures, noise, classes)
     plain, states = Scores(model), OwnStates(model, text.batch_size)
     ids, targets = text.segments(steps, pad=True)

@@ -196,15 +196,14 @@ def log_probabilities(
     text.check_vocabulary(classes)
     noise = Noise(model, samples, average, dropout_scale, seed)
 
-    arguments = noise, classes, verbose
-    mixtures = mixtures_of(model)
-    if not mixtures or temperatures == [1.0]:
-        return scores.log_probabilities(model, text, steps, temperatures, *arguments)
+    is_mean = noise.average == "arithmetic" or not noise.samples
+    average = scores.mean_of_passes if is_mean else scores.mean_of_segments
+    mixtures, columns = mixtures_of(model), []
     # The temperature acts inside each softmax of a mixture, so each needs a pass of its own.
-    columns = []
-    for t in temperatures:
-        with with_temperature(mixtures, t):
-            columns.append(scores.log_probabilities(model, text, steps, [1.0], *arguments))
+    passes = [(t, [1.0]) for t in temperatures] if mixtures else [(1.0, temperatures)]
+    for inside, outside in passes:
+        with noise.drawn(), with_temperature(mixtures, inside):
+            columns.append(average(model, text, steps, outside, noise, classes, verbose))
     return np.concatenate(columns)
 
 

@@ -53,9 +53,5 @@ class InversePowerDecay(keras.optimizers.schedules.LearningRateSchedule):
         return self.initial_learning_rate / ops.power(1 + self.decay_rate * elapsed, self.power)
 
     def get_config(self):
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "decay_rate": self.decay_rate,
-            "power": self.power,
-        }
+        names = "initial_learning_rate", "decay_steps", "decay_rate", "power"
+        return {name: getattr(self, name) for name in names}
