@@ -16,7 +16,7 @@ from keras_adaptive_rnn._types import Tensor
 from keras_adaptive_rnn.hub import generation, presets, streams
 from keras_adaptive_rnn.hub.backbone import RecurrentBackbone
 from keras_adaptive_rnn.hub.preprocessor import RecurrentCausalLMPreprocessor
-from keras_adaptive_rnn.layers import MixtureOfSoftmaxes
+from keras_adaptive_rnn.layers import RNN, MixtureOfSoftmaxes
 
 
 @export
@@ -259,7 +259,16 @@ class RecurrentCausalLM(presets.HeadInPreset, keras_hub.models.CausalLM):
 
         Returns: A functional model from token ids `[batch_size, time]` to logits, with stateful recurrent layers.
         """
-        return streams.streaming_model(self, batch_size)
+
+        def run(layer, x, **resets):
+            # The same cell in a layer of its own, which has states of its own.
+            options = {name: getattr(layer, name) for name in ("name", "recompute", "graphs", "schedule")}
+            policy = layer.dtype_policy
+            return RNN(layer.cell, return_sequences=True, stateful=True, dtype=policy, **options)(x, **resets)
+
+        token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
+        logits = self.logits(self.backbone.hidden_states(token_ids, run))
+        return keras.Model(token_ids, logits, name=f"{self.name}_streaming")
 
     def fit_streams(
         self,

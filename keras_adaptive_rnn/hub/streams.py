@@ -9,7 +9,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments, evaluation
 from keras_adaptive_rnn.callbacks import StreamStates
 from keras_adaptive_rnn.datasets import TokenStream
-from keras_adaptive_rnn.layers import RNN
 
 
 def streams(ids: Any, batch_size: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,21 +65,8 @@ class BitsPerCharacter(evaluation.Perplexity):
         return ops.log2(super().result())
 
 
-def streaming_model(lm: Any, batch_size: int) -> keras.Model:
-    """Returns a plain `keras.Model` with the weights of a language model, which carries states from batch to batch."""
-
-    def run(layer, x, **resets):
-        # The same cell in a layer of its own, which has states of its own.
-        options = {name: getattr(layer, name) for name in ("name", "recompute", "graphs", "schedule")}
-        return RNN(layer.cell, return_sequences=True, stateful=True, dtype=layer.dtype_policy, **options)(x, **resets)
-
-    token_ids = keras.Input((None,), batch_size=batch_size, dtype="int32", name="token_ids")
-    logits = lm.logits(lm.backbone.hidden_states(token_ids, run))
-    return keras.Model(token_ids, logits, name=f"{lm.name}_streaming")
-
-
 def _compiled(lm, batch_size):
-    model = streaming_model(lm, batch_size)
+    model = lm.streaming_model(batch_size)
     metrics = [evaluation.Perplexity()]
     if getattr(getattr(lm.preprocessor, "tokenizer", None), "split", None) == "character":
         metrics.append(BitsPerCharacter("bits_per_character"))
