@@ -25,7 +25,7 @@ def gradient_flow(
     `StackedAdaptiveLSTMCells`, `keras.layers.StackedRNNCells`), or any other recurrent layer, and a model may combine
     them. Everything runs in inference mode, without dropout; masks are ignored.
 
-    Do not call the layers in another thread meanwhile, as it replaces methods of the cells.
+    Do not call the layers in another thread while it runs, as it replaces methods of the cells.
 
     Args:
         layers: A built recurrent layer, a `keras.Sequential`, or a list of layers that are called in turn, such as an

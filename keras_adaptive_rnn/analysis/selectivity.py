@@ -143,7 +143,7 @@ def ablation_curve(
     Networks that have memorized their training data lean on single units, so their curves fall faster than those of
     networks that generalize.
 
-    Do not call the model in another thread meanwhile, as it replaces methods of the layer.
+    Do not call the model in another thread while it runs, as it replaces methods of the layer.
 
     Args:
         model: A Keras model that returns one number for each class.

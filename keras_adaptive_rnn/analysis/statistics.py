@@ -39,7 +39,7 @@ def layer_statistics(layers: keras.layers.Layer | list[keras.layers.Layer], inpu
     connection is added; in other stacks, the outputs of each cell. A model or a layer that is made of layers shows
     those. Everything runs in inference mode, without dropout; masked steps count like all others.
 
-    Do not call the layers in another thread meanwhile, as it replaces methods of the cells.
+    Do not call the layers in another thread while it runs, as it replaces methods of the cells.
 
     Args:
         layers: A built model or layer, or a list of layers that are called in turn.

@@ -48,7 +48,7 @@ class Text:
     def segments(self, steps, pad):
         """Returns inputs and targets of all segments, `[segments * batch_size, steps]`, segment by segment.
 
-        A last, shorter segment is filled up with zeros, or left out unless `pad`.
+        A last, shorter segment is filled up with zeros if `pad`, and left out if not.
         """
         whole, left = divmod(self.count, steps)
         missing = steps - left if pad and left else 0
