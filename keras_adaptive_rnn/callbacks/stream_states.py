@@ -94,7 +94,8 @@ class StreamStates(keras.callbacks.Callback):
             )
         layers = flatten_layers(self.model)
         sizes = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
-        sizes += [layer.vocabulary_size for layer in layers if hasattr(layer, "vocabulary_size")]
+        # It is a method of Keras's `StringLookup`.
+        sizes += [layer.vocabulary_size for layer in layers if isinstance(getattr(layer, "vocabulary_size", None), int)]
         if len(sizes) == 1 and self.stream.largest >= sizes[0]:
             raise ValueError(
                 f"The model has a vocabulary of {sizes[0]} tokens. Received a stream with token {self.stream.largest}"

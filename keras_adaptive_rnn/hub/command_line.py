@@ -212,7 +212,7 @@ def document_token_id(args, tokenizer):
         return None
     vocabulary = tokenizer.get_vocabulary()
     if args.document_token not in vocabulary:
-        shutil.rmtree(f"{args.preset}.training")
+        shutil.rmtree(work_of(args.preset))
         raise ValueError(
             f"--document-token {args.document_token!r} is no {unit_of(tokenizer)} that is in {args.text} at least "
             f"--min-count {args.min_count} times"

@@ -269,7 +269,8 @@ class VocabularyTokenizer(presets.ReadsItsOwnFiles, keras_hub.tokenizers.Tokeniz
 
     def load_assets(self, dir_path):
         path = pathlib.Path(dir_path) / ASSET
+        vocabulary = presets.read_json(path, list)
         try:
-            self.set_vocabulary(presets.read_json(path, list))
+            self.set_vocabulary(vocabulary)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
