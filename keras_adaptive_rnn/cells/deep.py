@@ -108,8 +108,8 @@ class DeepRNNCell(GatedCell):
         _arguments.check(fits, rule, skip_every=skip_every, block_dropout=block_dropout)
         if self.depth > 1:
             initializer = initializers.reseeded(self.kernel_initializer, "inner")
-            weights = initializer, self.kernel_regularizer, self.kernel_constraint
-            self.inner_map = self.kernel_map.like("inner").bind(self, "inner_map", self.units, *weights)
+            arguments = self.arguments_of("kernel", initializer=initializer)
+            self.inner_map = self.kernel_map.like("inner").bind(self, "inner_map", self.units, **arguments)
         self.reads_output = self.block_dropout == 0
         self._counts = self.dropout > 0 or self.block_dropout > 0
         first = 0 if self.reads_output else 1

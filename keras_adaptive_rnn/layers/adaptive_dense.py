@@ -129,13 +129,7 @@ class AdaptiveDense(Affine):
         for width, kernel_map in zip(widths, self.kernel_maps, strict=False):
             kernel_map.build((None, width))
         if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.units,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = self.add_weight(name="bias", shape=(self.units,), **self.arguments_of("bias"))
         self.policy_layer = self._make_policy()
         # A mask passes through this layer even if the policy drops it, so Keras need not warn.
         self.policy_layer.supports_masking = True

@@ -42,12 +42,8 @@ class Affine(OwnsKernelAndBias, FeedForward):
 
     def make_map(self, units, blocks=1, rank=None, diagonal=False, index=0):
         """Returns a map with the kernel arguments of this layer. Each `index` has its own random numbers."""
-        arguments = {
-            "units": units,
-            "blocks": blocks,
-            "initializer": initializers.reseeded(self.kernel_initializer, "map", index),
-            "regularizer": self.kernel_regularizer,
-            "constraint": self.kernel_constraint,
-            "dtype": self.dtype_policy,
-        }
+        initializer = initializers.reseeded(self.kernel_initializer, "map", index)
+        arguments = self.arguments_of(
+            "kernel", units=units, blocks=blocks, initializer=initializer, dtype=self.dtype_policy
+        )
         return maps.Full(**arguments) if rank is None else maps.LowRank(rank, diagonal=diagonal, **arguments)

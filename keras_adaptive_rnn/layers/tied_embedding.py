@@ -92,11 +92,7 @@ class TiedEmbedding(FeedForward):
 
     def build(self, input_shape=None):
         def add(name, shape):
-            arguments = {
-                argument: getattr(self, f"{name}_{argument}")
-                for argument in ("initializer", "regularizer", "constraint")
-            }
-            return self.add_weight(name=name, shape=shape, **arguments)
+            return self.add_weight(name=name, shape=shape, **self.arguments_of(name))
 
         self.embeddings = add("embeddings", (self.vocabulary_size, self.units))
         self.bias = add("bias", (self.vocabulary_size,)) if self.use_bias else None

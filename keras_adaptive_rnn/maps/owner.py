@@ -21,6 +21,10 @@ class OwnsWeights:
         for name, value in arguments.items():
             setattr(self, name, _arguments.resolve(name, value, GETTERS[name.rsplit("_", 1)[1]]))
 
+    def arguments_of(self, weight, **others):
+        """Returns the initializer, the regularizer and the constraint of a weight, by these names, and the others."""
+        return {**{kind: getattr(self, f"{weight}_{kind}") for kind in GETTERS}, **others}
+
     def make_bias(self, units, initializers, name="bias"):
         """Returns a built bias with the bias arguments of this layer, and initializers as `Bias` takes them."""
         bias = Bias(

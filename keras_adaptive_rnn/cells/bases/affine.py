@@ -20,7 +20,7 @@ class AffineInputs(OwnsKernelAndBias, Cell):
         super().__init__(**kwargs)
         self.units = _arguments.integer("units", units)
         self.use_bias = _arguments.boolean("use_bias", use_bias)
-        self.kernel_map = self._bind("kernel", kernel_map)
+        self.kernel_map = self.bind_map("kernel_map", kernel_map, self.units, **self.arguments_of("kernel"))
         self.bias_layer, self.kernel_norm = maps.no_bias, None
         self.state_size, self.output_size = [self.units], self.units
 
@@ -35,10 +35,9 @@ class AffineInputs(OwnsKernelAndBias, Cell):
         """Creates the weights of the maps."""
         self.kernel_map.build_blocks((len(self.gates),), self.input_size)
 
-    def _bind(self, role, linear_map):
-        name = f"{role}_map"
-        weights = [getattr(self, f"{role}_{kind}") for kind in ("initializer", "regularizer", "constraint")]
-        return _arguments.resolve(name, linear_map, lambda m: maps.get(m).bind(self, name, self.units, *weights))
+    def bind_map(self, name, linear_map, units, **arguments):
+        """Returns the map that is the argument `name`, bound to the cell as by `LinearMap.bind`."""
+        return _arguments.resolve(name, linear_map, lambda m: maps.get(m).bind(self, name, units, **arguments))
 
     # The names that the weights have in Keras's cells.
 

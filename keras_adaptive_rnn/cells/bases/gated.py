@@ -70,7 +70,7 @@ class GatedCell(AffineInputs):
         )
         self.layer_normalization = _arguments.boolean("layer_normalization", layer_normalization)
         self.per_gate_dropout = _arguments.boolean("per_gate_dropout", per_gate_dropout)
-        self.recurrent_map = self._bind("recurrent", recurrent_map)
+        self.recurrent_map = self.bind_map("recurrent_map", recurrent_map, self.units, **self.arguments_of("recurrent"))
         self.recurrent_norms = []
 
     def build(self, input_shape):

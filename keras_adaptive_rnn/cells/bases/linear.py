@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_adaptive_rnn import _arguments, engine, initializers, maps
+from keras_adaptive_rnn import engine, initializers
 from keras_adaptive_rnn._precision import precise
 from keras_adaptive_rnn.cells.bases.affine import AffineInputs
 
@@ -49,12 +49,8 @@ class LinearCell(AffineInputs):
 
     def bind_gate_map(self, gate_map, units):
         """Returns the bound map of further gates, with the arguments of $W$ and random numbers of its own."""
-        weights = (
-            initializers.reseeded(self.kernel_initializer, "gates"),
-            self.kernel_regularizer,
-            self.kernel_constraint,
-        )
-        return _arguments.resolve("gate_map", gate_map, lambda m: maps.get(m).bind(self, "gate_map", units, *weights))
+        initializer = initializers.reseeded(self.kernel_initializer, "gates")
+        return self.bind_map("gate_map", gate_map, units, **self.arguments_of("kernel", initializer=initializer))
 
     @property
     def has_read_out(self):
