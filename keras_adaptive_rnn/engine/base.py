@@ -231,9 +231,10 @@ def scan_layers(layer, carry, states, tensors):
     Returns:
         `(carry, states)`: the carry after the last layer, and the states of all layers, `[layers, ...]`.
     """
-    ends = []
-    for k in range(states[0].shape[0]):
-        carry, end = layer(carry, [state[k] for state in states], [tensor[k] for tensor in tensors])
+    count, ends = len(states), []
+    # Not `x[k]`, of which each has a gradient of the size of `x` on PyTorch.
+    for now in zip(*map(ops.unstack, (*states, *tensors)), strict=True):
+        carry, end = layer(carry, list(now[:count]), list(now[count:]))
         ends.append(end)
     return carry, [ops.stack(of_layers) for of_layers in zip(*ends, strict=True)]
 

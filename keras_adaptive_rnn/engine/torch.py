@@ -176,14 +176,6 @@ def preferred_linear_schedule(training):
     return "scan" if keras.ops.zeros(()).device.type == "cpu" else "associative"
 
 
-def scan_layers(layer, carry, states, tensors):
-    count, ends = len(states), []
-    for now in zip(*(torch.unbind(t) for t in (*states, *tensors)), strict=True):
-        carry, end = layer(carry, list(now[:count]), list(now[count:]))
-        ends.append(end)
-    return carry, [torch.stack(of_layers) for of_layers in zip(*ends, strict=True)]
-
-
 class Products:
     """Forms the products of a loop with its weights, and the gradient of each weight in few large products."""
 
