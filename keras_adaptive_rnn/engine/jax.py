@@ -283,13 +283,13 @@ def _keeping_little(step):
 def linear_scan(a, b, h, associative):
     if not b.shape[0]:
         return b
-    return (_recurrence if _is_exported(a, b) else _differentiable_recurrence)(a, b, h, associative)
+    recurrence = linear.associative if associative else _step_by_step
+    if _is_exported(a, b):
+        return recurrence(a, b, h)
+    return _differentiable_recurrence(recurrence, a, b, h)
 
 
-def _recurrence(a, b, h, associative, reverse=False):
-    if associative:
-        return linear.associative(a, b, h, reverse)
-
+def _step_by_step(a, b, h, reverse=False):
     def one(h, now):
         h = now[0] * h + now[1]
         return h, h
@@ -297,21 +297,19 @@ def _recurrence(a, b, h, associative, reverse=False):
     return lax.scan(one, h, (a, b), reverse=reverse)[1]
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
-def _differentiable_recurrence(a, b, h, associative):
-    return _recurrence(a, b, h, associative)
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _differentiable_recurrence(recurrence, a, b, h):
+    return recurrence(a, b, h)
 
 
-def _recurrence_forward(a, b, h, associative):
-    states = _recurrence(a, b, h, associative)
+def _recurrence_forward(recurrence, a, b, h):
+    states = recurrence(a, b, h)
     return states, (a, h, states)
 
 
-def _recurrence_backward(associative, kept, gradient):
-    return linear.gradients(lambda a, b, h, reverse: _recurrence(a, b, h, associative, reverse), *kept, gradient)
-
-
-_differentiable_recurrence.defvjp(_recurrence_forward, _recurrence_backward)
+_differentiable_recurrence.defvjp(
+    _recurrence_forward, lambda recurrence, kept, gradient: linear.gradients(recurrence, *kept, gradient)
+)
 
 
 def preferred_linear_schedule(training):

@@ -68,29 +68,20 @@ def scan(step, run, inputs, states, output, mask, options):
 
 
 def linear_scan(a, b, h, associative):
-    length = b.shape[0]
-    if length == 0:
+    if b.shape[0] == 0:
         return b
-    if not internals.could_possibly_record():
-        return _recurrence(a, b, h, associative)
+    # Keras's associative scan needs a known number of steps.
+    scan = linear.associative if associative and b.shape[0] is not None else _step_by_step
+
+    def recurrence(a, b, h, reverse=False):
+        return shaped_like([b], [scan(a, b, h, reverse)])[0]
 
     @tf.custom_gradient
     def differentiable(a, b, h):
-        states = _recurrence(a, b, h, associative)
+        states = recurrence(a, b, h)
+        return states, lambda gradient: linear.gradients(recurrence, a, h, states, gradient)
 
-        def gradient(d):
-            return linear.gradients(lambda *args: _recurrence(*args[:3], associative, args[3]), a, h, states, d)
-
-        return states, gradient
-
-    return differentiable(a, b, h)
-
-
-def _recurrence(a, b, h, associative, reverse=False):
-    # Keras's associative scan needs a known number of steps.
-    associative = associative and b.shape[0] is not None
-    states = linear.associative(a, b, h, reverse) if associative else _step_by_step(a, b, h, reverse)
-    return shaped_like([b], [states])[0]
+    return (differentiable if internals.could_possibly_record() else recurrence)(a, b, h)
 
 
 def _step_by_step(a, b, h, reverse):

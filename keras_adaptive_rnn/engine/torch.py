@@ -121,14 +121,13 @@ def scan(step, run, inputs, states, output, mask, options):
 def linear_scan(a, b, h, associative):
     if is_exporting() or not len(b) or internals.maybe_current_level():
         return base.linear_scan(a, b, h, associative)
+    recurrence = _doubled if associative else _step_by_step
     needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (a, b, h))
-    return (LinearScan.apply if needs_gradient else _recurrence)(a, b, h, associative, False)
+    return LinearScan.apply(recurrence, a, b, h, False) if needs_gradient else recurrence(a, b, h, False)
 
 
 @torch.no_grad()
-def _recurrence(a, b, h, associative, reverse):
-    if associative:
-        return _doubled(a, b, h, reverse)
+def _step_by_step(a, b, h, reverse):
     states = torch.empty_like(b)
     steps = list(zip(torch.unbind(a), torch.unbind(b), torch.unbind(states), strict=True))
     for now, added, out in reversed(steps) if reverse else steps:
@@ -136,6 +135,7 @@ def _recurrence(a, b, h, associative, reverse):
     return states
 
 
+@torch.no_grad()
 def _doubled(a, b, h, reverse):
     """Does what `linear.associative` does: Keras's `associative_scan` on PyTorch is one of float32, on the CPU."""
     if reverse:
@@ -154,22 +154,19 @@ class LinearScan(torch.autograd.Function):
     """A linear recurrence, whose gradient is one in reverse."""
 
     @staticmethod
-    def forward(ctx, a, b, h, associative, reverse):
-        states = _recurrence(a, b, h, associative, reverse)
+    def forward(ctx, recurrence, a, b, h, reverse):
+        states = recurrence(a, b, h, reverse)
         ctx.save_for_backward(a, h, states)
-        ctx.associative, ctx.reverse = associative, reverse
+        ctx.recurrence, ctx.reverse = recurrence, reverse
         return states
 
     @staticmethod
     @torch.compiler.disable
     def backward(ctx, gradient):
         # Differentiable once more where a second derivative is asked for.
-        run = LinearScan.apply if torch.is_grad_enabled() else _recurrence
-
-        def recurrence(a, b, h, reverse):
-            return run(a, b, h, ctx.associative, reverse)
-
-        return *linear.gradients(recurrence, *ctx.saved_tensors, gradient, ctx.reverse), None, None
+        again = torch.is_grad_enabled()
+        recurrence = functools.partial(LinearScan.apply, ctx.recurrence) if again else ctx.recurrence
+        return None, *linear.gradients(recurrence, *ctx.saved_tensors, gradient, ctx.reverse), None
 
 
 def preferred_linear_schedule(training):
