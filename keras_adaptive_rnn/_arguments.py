@@ -320,6 +320,16 @@ def resolve(name, value, get):
         raise ValueError(f"Could not interpret argument `{name}`. Received: {name}={value!r}. {error}") from error
 
 
+def known_features(layer, shape):
+    """Returns the size of the last axis of an input shape, or raises an error if it is not known."""
+    if shape[-1] is None:
+        raise ValueError(
+            f"Layer '{layer.name}' needs a known feature size, the last axis of its input. "
+            f"Received: input shape {tuple(shape)}"
+        )
+    return shape[-1]
+
+
 def mask(layer, mask, sequence, name="mask"):
     """Returns the mask of a sequence `[batch, time, ...]` as booleans `[batch, time]`, or raises an error."""
     mask = keras.ops.cast(keras.ops.convert_to_tensor(mask), "bool")

@@ -33,12 +33,8 @@ class Affine(OwnsKernelAndBias, FeedForward):
 
     def build(self, input_shape):
         """Checks the input size. A subclass calls this first."""
-        if input_shape[-1] is None:
-            raise ValueError(
-                f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
-                f"Received: input shape {tuple(input_shape)}"
-            )
-        self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
+        features = _arguments.known_features(self, input_shape)
+        self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: features})
 
     def make_map(self, units, blocks=1, rank=None, diagonal=False, index=0):
         """Returns a map with the kernel arguments of this layer. Each `index` has its own random numbers."""

@@ -80,13 +80,7 @@ class MixtureOfSoftmaxes(VocabularyOutput):
         self.seed_generator = engine.SeedGenerator(self.seed)
 
     def build(self, input_shape):
-        inputs = input_shape[-1]
-        if inputs is None:
-            raise ValueError(
-                f"Layer '{self.name}' needs a known feature size, the last axis of its input. "
-                f"Received: input shape {tuple(input_shape)}"
-            )
-        self.build_embedding(inputs)
+        self.build_embedding(_arguments.known_features(self, input_shape))
         self.prior = self.dense("prior", self.experts, use_bias=False)
         self.latent = self.dense("latent", self.experts * self.embedding.units, activation="tanh")
         for layer in (self.prior, self.latent):

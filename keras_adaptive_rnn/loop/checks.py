@@ -94,16 +94,6 @@ def check_rank(layer, shape):
     )
 
 
-def check_sizes(layer, shape):
-    """Raises an error if the number of features is unknown, or with `unroll` that of steps."""
-    if shape[-1] is None:
-        raise ValueError(
-            f"Layer '{layer.name}' needs a known feature size, the last axis of its input. "
-            f"Received: input shape {tuple(shape)}"
-        )
-    check_length(layer, shape)
-
-
 def check_batch_size(layer, shape):
     """Raises an error if `shape` has no batch size, which a stateful layer needs to create its states."""
     if shape[0] is None:
@@ -114,6 +104,7 @@ def check_batch_size(layer, shape):
 
 
 def check_length(layer, shape):
+    """Raises an error if the number of steps is unknown, and `unroll` needs it."""
     if layer.unroll and shape[1] is None:
         raise ValueError(
             f"Layer '{layer.name}' has unroll=True and needs a known number of steps. "

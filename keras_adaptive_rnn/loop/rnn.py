@@ -149,7 +149,8 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
 
     def build(self, sequences_shape, initial_state_shape=None):
         checks.check_rank(self, sequences_shape)
-        checks.check_sizes(self, sequences_shape)
+        _arguments.known_features(self, sequences_shape)
+        checks.check_length(self, sequences_shape)
         batch_size, self._built_length, *axes = sequences_shape
         if isinstance(self.cell, keras.layers.Layer) and not self.cell.built:
             self.cell.build((batch_size, *axes))
