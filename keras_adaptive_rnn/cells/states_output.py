@@ -6,20 +6,13 @@ from keras import ops
 
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
-from keras_adaptive_rnn.cells.bases.any_cell import (
-    as_list,
-    memory_index,
-    memory_states,
-    project,
-    step_states,
-    validate_cell,
-)
-from keras_adaptive_rnn.cells.bases.container import ContainerCell
+from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, step_states
 from keras_adaptive_rnn.cells.bases.noise import DIGITS, count, next_digits
+from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 
 
 @export
-class StatesOutput(ContainerCell):
+class StatesOutput(WrapperCell):
     r"""A cell whose output is all that another cell remembers: its states, one after the other.
 
     With `truncate`, no gradient passes the states after every $k$-th step: counted from 0, step $t$ with
@@ -50,28 +43,24 @@ class StatesOutput(ContainerCell):
 
     fixed_arguments = ("dropout", "recurrent_dropout")
     own_states_before = 1
+    changes_output_state = False
     reads_output = False
 
     def __init__(self, cell: Any, truncate: int | None = None, **kwargs):
-        super().__init__(**kwargs)
-        self.cell = validate_cell("cell", cell)
+        super().__init__(cell, **kwargs)
         self.truncate = _arguments.integer("truncate", truncate, optional=True)
         sizes = as_list(self.cell.state_size)
         self.output_size = sum(
             size for size, is_memory in zip(sizes, memory_states(self.cell), strict=True) if is_memory
         )
         self.state_size = [self.output_size, *sizes, *([DIGITS] if self.truncate else [])]
-        self.memory_index = 1 + memory_index(self.cell)
 
-    def inner_cells(self):
-        return [self.cell]
-
-    def build(self, input_shape):
-        self.build_inner(self.cell, input_shape)
-        super().build(input_shape)
+    @property
+    def memory_index(self):
+        return 1 + super().memory_index
 
     def project(self, inputs, run):
-        return project(self.cell, inputs, run, self.compute_dtype)
+        return self.inner_project(inputs, run)
 
     def step(self, projected, states, run):
         (inner,) = self.split_states(states)
