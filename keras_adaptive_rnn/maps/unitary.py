@@ -39,16 +39,13 @@ class Unitary(LinearMap):
     def build(self, input_shape):
         super().build(input_shape)
         n = self.units
-        # Half precision has no room for an angle, or for a vector of unit length.
-        self.phases, self.reflections = (
-            self.add_weight(
-                name=name,
-                shape=shape,
-                initializer=Drawn((-bound, bound), np.asarray, fold_in(self.seed, name)),
-                autocast=False,
-            )
-            for name, shape, bound in (("phases", (n, 3), np.pi), ("reflections", (2 * n, 2), 1.0))
-        )
+
+        def add(name, shape, bound):
+            drawn = Drawn((-bound, bound), np.asarray, fold_in(self.seed, name))
+            # Half precision has no room for an angle, or for a vector of unit length.
+            return self.add_weight(name=name, shape=shape, initializer=drawn, autocast=False)
+
+        self.phases, self.reflections = add("phases", (n, 3), np.pi), add("reflections", (2 * n, 2), 1.0)
         # A sort by hashes, as the streams of NumPy's generators may change with its version.
         self._permutation = sorted(range(n), key=lambda k: fold_in(self.permutation_seed, k))
         # A transform of p q entries by transforms of p and of q entries (Cooley and Tukey): unlike `ops.fft`, it has

@@ -88,11 +88,10 @@ class AdaptiveComputationCell(Cell):
     def build_decision(self, inputs, outputs, bias="zeros"):
         """Creates the map from `inputs` to `outputs` entries; `bias` is the initializer of its bias."""
         # Decisions are not rounded to half precision.
-        shapes = {"kernel": (inputs, outputs), "bias": (outputs,)}
-        self.decision_kernel, self.decision_bias = (
-            self.add_weight(name=f"decision_{name}", shape=shape, initializer=initializer, autocast=False)
-            for (name, shape), initializer in zip(shapes.items(), (self.decision_initializer, bias), strict=True)
+        self.decision_kernel = self.add_weight(
+            name="decision_kernel", shape=(inputs, outputs), initializer=self.decision_initializer, autocast=False
         )
+        self.decision_bias = self.add_weight(name="decision_bias", shape=(outputs,), initializer=bias, autocast=False)
 
     def decision(self, *read):
         """Applies the map, in float32, to tensors `[batch, size]`, concatenated."""
