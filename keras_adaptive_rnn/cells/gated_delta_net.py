@@ -77,14 +77,13 @@ class GatedDeltaNetCell(MatrixMemoryCell):
         self,
         units: int,
         *,
-        num_heads: int = 4,
         negative_eigenvalues: bool = False,
         query_scale: float = 1.0,
         epsilon: float = 1e-5,
         use_bias: bool = False,
         **kwargs,
     ):
-        super().__init__(units, num_heads=num_heads, use_bias=use_bias, **kwargs)
+        super().__init__(units, use_bias=use_bias, **kwargs)
         self.negative_eigenvalues = _arguments.boolean("negative_eigenvalues", negative_eigenvalues)
         self.query_scale = _arguments.number("query_scale", query_scale, positive=True)
         self.epsilon = _arguments.number("epsilon", epsilon, positive=True)

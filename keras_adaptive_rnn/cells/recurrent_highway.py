@@ -55,11 +55,10 @@ class RecurrentHighwayCell(GatedCell):
         *,
         coupled: bool = True,
         transform_bias: float = -2.0,
-        activation: Activation = "tanh",
         recurrent_activation: Activation = "sigmoid",
         **kwargs,
     ):
-        super().__init__(units, activation=activation, **kwargs)
+        super().__init__(units, **kwargs)
         self.depth = _arguments.integer("depth", depth)
         self.coupled = _arguments.boolean("coupled", coupled)
         self.transform_bias = _arguments.number("transform_bias", transform_bias)

@@ -7,7 +7,6 @@ from keras import ops
 from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._products import plain_matmul
-from keras_adaptive_rnn._types import Activation
 from keras_adaptive_rnn.cells.bases.gated import GatedCell
 from keras_adaptive_rnn.cells.bases.matrix_memory import NEVER, MatrixMemoryCell, cumulative_sum
 
@@ -59,16 +58,8 @@ class SLSTMCell(GatedCell):
 
     gates = ("i", "f", "z", "o")
 
-    def __init__(
-        self,
-        units: int,
-        *,
-        activation: Activation = "tanh",
-        forget_gate: str = "sigmoid",
-        unit_forget_bias: bool = True,
-        **kwargs,
-    ):
-        super().__init__(units, activation=activation, **kwargs)
+    def __init__(self, units: int, *, forget_gate: str = "sigmoid", unit_forget_bias: bool = True, **kwargs):
+        super().__init__(units, **kwargs)
         self.forget_gate = _arguments.choice("forget_gate", forget_gate, FORGET_GATES)
         self.unit_forget_bias = _arguments.boolean("unit_forget_bias", unit_forget_bias)
         self.state_size = [self.units] * 4
@@ -150,16 +141,8 @@ class MLSTMCell(MatrixMemoryCell):
     head_gates = ("i", "f")
     neutral = (None, None, None, NEVER, 0.0)
 
-    def __init__(
-        self,
-        units: int,
-        *,
-        num_heads: int = 4,
-        forget_gate: str = "sigmoid",
-        epsilon: float = 0.0,
-        **kwargs,
-    ):
-        super().__init__(units, num_heads=num_heads, **kwargs)
+    def __init__(self, units: int, *, forget_gate: str = "sigmoid", epsilon: float = 0.0, **kwargs):
+        super().__init__(units, **kwargs)
         self.forget_gate = _arguments.choice("forget_gate", forget_gate, FORGET_GATES)
         self.epsilon = _arguments.number("epsilon", epsilon, minimum=0)
 
