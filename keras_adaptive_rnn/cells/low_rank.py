@@ -34,11 +34,9 @@ class LowRankGatedCell(GatedCell):
         _arguments.boolean("weight_normalization", weight_normalization)
         if kernel_map == "full":
             kernel_map = maps.Full(weight_normalization=weight_normalization)
-        elif weight_normalization and not getattr(kernel_map, "weight_normalization", True):
-            raise ValueError(
-                "Argument `kernel_map` must have weight_normalization=True if the cell does. "
-                f"Received: kernel_map={kernel_map!r}, weight_normalization=True"
-            )
+        fits = not weight_normalization or getattr(kernel_map, "weight_normalization", True)
+        rule = "Argument `kernel_map` must have weight_normalization=True if the cell does"
+        _arguments.check(fits, rule, kernel_map=kernel_map, weight_normalization=weight_normalization)
         recurrent_map = maps.LowRank(
             max(1, units // 4) if rank is None else rank,
             diagonal=diagonal,

@@ -4,6 +4,7 @@ from typing import Any
 
 from keras import ops
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn.cells.bases.wrapper import WrapperCell
 
@@ -46,11 +47,9 @@ class ResetCell(WrapperCell):
         super().__init__(cell, **kwargs)
 
     def build(self, input_shape):
-        if input_shape[-1] is not None and input_shape[-1] < 2:
-            raise ValueError(
-                f"{type(self).__name__} takes inputs of at least two features, of which the last is the flag of a "
-                f"reset. Received: input_shape={tuple(input_shape)}"
-            )
+        fits = input_shape[-1] is None or input_shape[-1] >= 2
+        rule = f"{type(self).__name__} takes inputs of at least two features, of which the last is the flag of a reset"
+        _arguments.check(fits, rule, input_shape=tuple(input_shape))
         self.build_inner(self.cell, (input_shape[0], input_shape[-1] - 1))
         super().build(input_shape)
 

@@ -54,11 +54,9 @@ class FusedLayer(CellLayer):
         reason = self._beyond_cudnn()
         if reason is None and self._cudnn() is None:
             reason = "Keras has no cuDNN here: there is no GPU, or this version or backend does not use it"
-        if reason is not None:
-            raise ValueError(
-                f"Layer '{self.name}' cannot run with `use_cudnn=True`: {reason}. Pass `use_cudnn='auto'` or "
-                "`use_cudnn=False`. Received: use_cudnn=True"
-            )
+        advice = "Pass `use_cudnn='auto'` or `use_cudnn=False`"
+        rule = f"Layer '{self.name}' cannot run with `use_cudnn=True`: {reason}. {advice}"
+        _arguments.check(reason is None, rule, use_cudnn=True)
 
     def _beyond_cudnn(self):
         """Returns the reason why cuDNN cannot run the layer, or `None`."""

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._keras import enclosing_layers
 from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
 from keras_adaptive_rnn.cells.bases.cell import Cell
@@ -21,22 +21,21 @@ def check_subclass(cls):
 
 def check_decisions(layer):
     """Raises an error if a layer is to return decisions, and no cell makes any."""
-    if layer.return_decisions and not layer.runner.deciding:
-        raise ValueError(
-            "Argument `return_decisions` must be False unless a cell decides how much to compute, like `SkipCell`. "
-            f" Received: return_decisions=True, cell={layer.cell!r}"
-        )
+    rule = "Argument `return_decisions` must be False unless a cell decides how much to compute, like `SkipCell`"
+    fits = layer.runner.deciding or not layer.return_decisions
+    _arguments.check(fits, rule, return_decisions=layer.return_decisions, cell=layer.cell)
 
 
 def check_cells(cell):
     """Raises an error unless `cell` is a recurrent cell, or a list of them, none of them twice."""
-    for each in cell if isinstance(cell, (list, tuple)) else [cell]:
+    cells = cell if isinstance(cell, (list, tuple)) else [cell]
+    for each in cells:
         check_is_cell("cell", each)
-    if isinstance(cell, (list, tuple)) and not (cell and len({id(each) for each in cell}) == len(cell)):
-        raise ValueError(
-            "Argument `cell` must be a cell or a list of cells, none of them twice, so that each has its own "
-            f"weights; create a new cell for every layer of the stack. Received: cell={cell!r}"
-        )
+    rule = (
+        "Argument `cell` must be a cell or a list of cells, none of them twice, so that each has its own weights; "
+        "create a new cell for every layer of the stack"
+    )
+    _arguments.check(cells and len({id(each) for each in cells}) == len(cells), rule, cell=cell)
 
 
 def check_sequences(layer, sequences, has_lengths):

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_adaptive_rnn import engine
+from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._precision import HALF
 from keras_adaptive_rnn.loop import layer_by_layer, linear
 
@@ -25,11 +25,8 @@ def check(layer):
         return
     if layer.schedule == "persistent":
         reason = _no_kernel(layer)
-        if reason is not None:
-            raise ValueError(
-                f'Argument `schedule` cannot be "persistent" {reason}. Received: schedule={layer.schedule!r}, '
-                f"cell={layer.cell!r}"
-            )
+        rule = f'Argument `schedule` cannot be "persistent" {reason}'
+        _arguments.check(reason is None, rule, schedule=layer.schedule, cell=layer.cell)
         return
     raise ValueError(
         f"Argument `schedule` must be one of {', '.join(map(repr, ['auto', *possible(layer)]))} for this cell with "

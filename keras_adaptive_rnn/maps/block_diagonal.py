@@ -42,11 +42,8 @@ class BlockDiagonal(LinearMap):
         self._check_multiple("units", self.units)
 
     def _check_multiple(self, what, size):
-        if size % self.num_blocks:
-            raise ValueError(
-                f"Argument `num_blocks` of the map {self.where} must divide its {what}, {size}. "
-                f"Received: num_blocks={self.num_blocks}"
-            )
+        rule = f"Argument `num_blocks` of the map {self.where} must divide its {what}, {size}"
+        _arguments.check(size % self.num_blocks == 0, rule, num_blocks=self.num_blocks)
 
     def build(self, input_shape):
         super().build(input_shape)

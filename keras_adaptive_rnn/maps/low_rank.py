@@ -61,25 +61,19 @@ class LowRank(LinearMap):
         self.diagonal_initializer = _arguments.resolve("diagonal_initializer", diagonal_initializer, initializers.get)
 
     def check(self):
-        if self.rank > self.units:
-            raise ValueError(
-                f"Argument `rank` of the map {self.where} must be at most its units, {self.units}. "
-                f"Received: rank={self.rank}"
-            )
+        rule = f"Argument `rank` of the map {self.where} must be at most its units, {self.units}"
+        _arguments.check(self.rank <= self.units, rule, rank=self.rank)
 
     def build(self, input_shape):
         super().build(input_shape)
         inputs, blocks = input_shape[-1], sum(self.blocks)
-        if self.rank > inputs:
-            raise ValueError(
-                f"Argument `rank` of the map {self.where} must be at most its inputs, {inputs}. "
-                f"Received: rank={self.rank}"
-            )
-        if self.diagonal and inputs != self.units:
-            raise ValueError(
-                f"Argument `diagonal` of the map {self.where} must be False, as the map is not square: it has {inputs} "
-                f"inputs and {self.units} units. Received: diagonal=True"
-            )
+        rule = f"Argument `rank` of the map {self.where} must be at most its inputs, {inputs}"
+        _arguments.check(self.rank <= inputs, rule, rank=self.rank)
+        rule = (
+            f"Argument `diagonal` of the map {self.where} must be False, as the map is not square: it has {inputs} "
+            f"inputs and {self.units} units"
+        )
+        _arguments.check(not self.diagonal or inputs == self.units, rule, diagonal=self.diagonal)
         self.right = self.add_kernel("right", (inputs, self.rank), copies=1 if self.tied else blocks)
         self.left = self.add_kernel("left", (self.rank, self.units), copies=blocks)
         if self.diagonal:

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn._keras import delete_variable
 
 
@@ -29,10 +30,8 @@ class Quantizable:
             ValueError: The map is not built, or already quantized, or `mode` is unknown to Keras.
             NotImplementedError: `mode` is another one of Keras's, or the map is of another package.
         """
-        if self.quantization_mode:
-            raise ValueError(
-                f"The map {self.where} is already quantized to '{self.quantization_mode}'. Received: mode={mode!r}"
-            )
+        rule = f"The map {self.where} is already quantized to '{self.quantization_mode}'"
+        _arguments.check(not self.quantization_mode, rule, mode=mode)
         if mode not in ("int8", "int4"):
             raise NotImplementedError(
                 f"Argument `mode` must be 'int8' or 'int4' for the map {self.where}. Received: mode={mode!r}"

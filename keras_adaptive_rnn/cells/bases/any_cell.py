@@ -138,11 +138,9 @@ def check_is_cell(name, cell):
             f"over a sequence. Use the layer itself, or pass a cell, such as `{type(cell.cell).__name__}`. "
             f"Received: {name}={cell!r}"
         )
-    if isinstance(cell, type) or not callable(cell) or getattr(cell, "state_size", None) is None:
-        raise ValueError(
-            f"Argument `{name}` must be a recurrent cell: an object that is callable and has a `state_size`. "
-            f"Received: {name}={cell!r}"
-        )
+    fits = callable(cell) and not isinstance(cell, type) and getattr(cell, "state_size", None) is not None
+    rule = f"Argument `{name}` must be a recurrent cell: an object that is callable and has a `state_size`"
+    _arguments.check(fits, rule, **{name: cell})
 
 
 def validate_cell(name, cell):

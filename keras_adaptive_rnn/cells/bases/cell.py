@@ -178,11 +178,9 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     def check_input_shape(self, input_shape):
         """Raises an error unless the inputs of a step have this shape."""
-        if len(input_shape) != 2 or input_shape[-1] is None:
-            raise ValueError(
-                f"{type(self).__name__} takes inputs of shape (batch, features) with known features. "
-                f"Received: input_shape={tuple(input_shape)}"
-            )
+        fits = len(input_shape) == 2 and input_shape[-1] is not None
+        rule = f"{type(self).__name__} takes inputs of shape (batch, features) with known features"
+        _arguments.check(fits, rule, input_shape=tuple(input_shape))
 
     def _set_input_size(self, input_shape):
         self.check_input_shape(input_shape)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from keras_adaptive_rnn import _arguments
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_index, project, step, step_states, validate_cell
 from keras_adaptive_rnn.cells.bases.container import ContainerCell
 
@@ -27,12 +28,12 @@ class WrapperCell(ContainerCell):
     def __init__(self, cell: Any, **kwargs):
         super().__init__(**kwargs)
         self.cell = validate_cell("cell", cell)
-        if self.changes_output_state and not getattr(self.cell, "reads_output", True):
-            raise ValueError(
-                f"Argument `cell` of {type(self).__name__} must be a cell that reads its output in the next step, and "
-                f"{type(self.cell).__name__}, with these arguments, does not; wrap the cells inside it instead. "
-                f"Received: cell={cell!r}"
-            )
+        rule = (
+            f"Argument `cell` of {type(self).__name__} must be a cell that reads its output in the next step, and "
+            f"{type(self.cell).__name__}, with these arguments, does not; wrap the cells inside it instead"
+        )
+        fits = not self.changes_output_state or getattr(self.cell, "reads_output", True)
+        _arguments.check(fits, rule, cell=cell)
         inner = as_list(self.cell.state_size)
         self.state_size = [*inner, *self.own_state_size]
         self.output_size = inner[0]
