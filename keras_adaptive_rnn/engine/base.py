@@ -146,21 +146,12 @@ def linear_scan(a, b, h, associative):
 
 
 def preferred_linear_schedule(training):
-    """Returns how a linear recurrence is fastest: `"steps"`, `"scan"` or `"associative"`.
-
-    Args:
-        training: Whether it will be trained.
-    """
+    """Returns how a linear recurrence is fastest, in `training` or not: `"steps"`, `"scan"` or `"associative"`."""
     return "scan"
 
 
 def prefers_persistent(cell, training):
-    """Returns whether one kernel for all steps of a cell is faster than `scan`.
-
-    Args:
-        cell: `Cell`.
-        training: Whether it will be trained.
-    """
+    """Returns whether one kernel for all steps of a `Cell`, in `training` or not, is faster than `scan`."""
     return False
 
 

@@ -138,11 +138,7 @@ def deferred_scan(bind, weights, carry, xs, always=False):
 
 
 class Tapped:
-    """The gradient of `deferred_scan` on a CPU: that of `lax.scan`, which keeps products and activations.
-
-    Args:
-        products: The `Products`.
-    """
+    """The gradient of `deferred_scan` on a CPU: that of `lax.scan`, which keeps products and activations."""
 
     def __init__(self, products):
         self.products = products
@@ -181,10 +177,6 @@ class OneTensor:
 
     A step writes its states and products as one tensor. The backward step computes all else again, which XLA puts into
     the kernels that read it, and writes one tensor, too.
-
-    Args:
-        products: The `Products`.
-        carry: As in `deferred_scan`.
     """
 
     def __init__(self, products, carry):
@@ -250,8 +242,7 @@ class OneTensor:
 class Joined:
     """Tensors that a step writes, as one of each dtype: a GPU launches a kernel for each tensor that it writes.
 
-    Args:
-        like: List of what has the shapes and dtypes of the tensors of a step.
+    They have the shapes and dtypes of `like`.
     """
 
     def __init__(self, like):

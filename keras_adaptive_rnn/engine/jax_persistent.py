@@ -369,12 +369,7 @@ class BeforeOperand(Operand):
 
 
 class Tiles(dict):
-    """The tiles of a tensor in memory, read when they are asked for.
-
-    Args:
-        read: Function of the index of a tile.
-        keeps: Whether a tile is read once only. Defaults to `True`.
-    """
+    """The tiles of a tensor in memory, read by their indices when they are asked for; once only if it `keeps` them."""
 
     def __init__(self, read, keeps=True):
         super().__init__()

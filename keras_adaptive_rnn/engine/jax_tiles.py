@@ -36,11 +36,7 @@ ELEMENTWISE = {
 
 
 class Unsupported(ValueError):
-    """A step does what no kernel can.
-
-    Args:
-        does: A verb and what follows it.
-    """
+    """A step `does` what no kernel can."""
 
     def __init__(self, does):
         super().__init__(

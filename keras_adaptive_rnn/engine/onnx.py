@@ -53,10 +53,7 @@ def scan(node, operation, inputs, states, mask, options, arranged=None):
 def arrange(weight, gates, library=ops):
     """Returns a kernel `[1, gates * units, size]`, or a bias `[1, gates * units]`, with the gates in another order.
 
-    Args:
-        weight: Tensor `[size, gates * units]` or `[gates * units]`.
-        gates: List of the gates, by their numbers.
-        library: What computes it, `keras.ops` (default) or `numpy`.
+    `weight` is `[size, gates * units]` or `[gates * units]`, and `library` is `keras.ops` or `numpy`.
     """
     if list(gates) != sorted(gates):
         units = int(weight.shape[-1]) // len(gates)

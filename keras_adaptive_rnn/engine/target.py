@@ -8,11 +8,7 @@ _target: contextvars.ContextVar[str | None] = contextvars.ContextVar("target", d
 
 @contextlib.contextmanager
 def tracing_for(platform):
-    """Has the engine choose what is fast on another platform than the one that it runs on.
-
-    Args:
-        platform: `"cpu"`, `"gpu"` or `"tpu"`.
-    """
+    """Has the engine choose what is fast on another platform, `"cpu"`, `"gpu"` or `"tpu"`, than it runs on."""
     token = _target.set(platform)
     try:
         yield

@@ -352,9 +352,6 @@ class Recorder:
     """Captures functions in graphs that share memory, and run in the order of their capture.
 
     Tests have another one, for machines without a GPU.
-
-    Args:
-        device: `torch.device` of all tensors.
     """
 
     def __init__(self, device):

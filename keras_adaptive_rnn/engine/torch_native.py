@@ -80,11 +80,7 @@ class TracedNode(torch.autograd.Function):
 
 
 class Piece:
-    """The steps of each row that are not masked, if no masked step lies between them.
-
-    Args:
-        mask: Boolean tensor `[time, batch]`.
-    """
+    """The steps of each row that a mask `[time, batch]` keeps, if no masked step lies between them."""
 
     def __init__(self, mask):
         begins = torch.cat([mask[:1], mask[1:] & ~mask[:-1]])

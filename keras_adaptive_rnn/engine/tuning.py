@@ -101,11 +101,6 @@ NATIVE_UNITS = {"lstm": (512, 512), "gru": (128, 256), "rnn_tanh": (128, 256), "
 
 
 def batches_gradient(kernel, rows):
-    """Returns whether, on a CPU, the gradient of a kernel is faster to form once for many steps than in each step.
-
-    Args:
-        kernel: Tensor `[..., inputs, outputs]`.
-        rows: Rows that a step multiplies by it.
-    """
+    """Returns whether, on a CPU, the gradient of a kernel is faster to form once for many steps than in each step."""
     inputs, outputs = kernel.shape[-2:]
     return inputs * outputs >= BATCHED_GRADIENT_ENTRIES * rows * (inputs + outputs)

@@ -84,12 +84,7 @@ class CellRunner:
         return bool(self.parts) and all(type(part).__module__.split(".")[0] == package for part in self.parts)
 
     def may_skip(self, collected, resets=None):
-        """Returns whether inference steps may skip computation whose result is unused.
-
-        Args:
-            collected: List of the cells whose decisions are collected.
-            resets: As in `scan`.
-        """
+        """Returns whether inference steps may skip computation whose result is unused; arguments are as in `scan`."""
         if not self.deciding:
             return False
         if not engine.supports_switch() and not (resets is None and all(map(scans_taken_steps, self.deciding))):
@@ -148,13 +143,7 @@ class CellRunner:
     # Steps.
 
     def start(self, batch_size, training=False, **fields):
-        """Returns a new `Run`, for which noise is drawn and weights are prepared.
-
-        Args:
-            batch_size: Integer or scalar tensor.
-            training: As in `Run`. Defaults to `False`.
-            **fields: `skips_unneeded` and `sown`, as in `Run`.
-        """
+        """Returns a new `Run` with these fields, for which noise is drawn and weights are prepared."""
         return _run.start(self.parts, batch_size, training, self.dtype, **fields)
 
     def project(self, inputs, run):
@@ -168,13 +157,7 @@ class CellRunner:
             return step(self.cell, projected, states, run, self.dtype)
 
     def step(self, inputs, states, **fields):
-        """Returns `output, states` of one step of inference, which is a run by itself.
-
-        Args:
-            inputs: Tensor `[batch, features]`.
-            states: List of states, nested like `state_size`.
-            **fields: `skips_unneeded` and `emitted`, as in `Run`.
-        """
+        """Returns `output, states` of one step of inference, which is a `Run` by itself, with these fields."""
         # Of all parts, only Keras's cells prepare what a single step needs.
         run = _run.start(self._drawing_own_masks, inputs.shape[0], False, self.dtype, **fields)
         return self.step_projected(self.project(self.cast_inputs(inputs), run), states, run)

@@ -30,9 +30,7 @@ def scan(cell, run, sequence, states, output, mask, options, resets, wavefront):
 
     Args:
         cell: A deep cell.
-        run: Its run.
-        sequence: Tensor `[time, batch, features]`.
-        states, output, mask, options: As in `engine.scan`.
+        run, sequence, states, output, mask, options: As in `engine.scan`.
         resets: `Resets`, or `None`.
         wavefront: Whether the upper layers run as a wavefront instead of one after the other.
 

@@ -12,10 +12,7 @@ def scan(cell, run, sequences, states, mask, options):
 
     Args:
         cell: A cell, or a stack of cells, which then run over the sequence one after the other.
-        run: Its run.
-        sequences: Tensor `[time, batch, features]`.
-        states: List of the states of the cell.
-        mask, options: As in `engine.scan`.
+        run, sequences, states, mask, options: As in `engine.scan`.
     """
     is_stack = type(cell) is StackedCells and cell.connection is None
     cells, states = (cell.cells, cell.split_states(states)[::-1]) if is_stack else ([cell], [states])

@@ -30,12 +30,7 @@ class Resets(NamedTuple):
     def at(cls, resets, mask, states):
         """Returns the `Resets` at `resets`, those of masked steps moved to the next unmasked one.
 
-        A loop keeps the states of masked steps, so they get their initial states after it, in `restarted`.
-
-        Args:
-            resets: Boolean tensor `[time, batch, 1]`.
-            mask: Boolean tensor `[time, batch, 1]`, or `None`.
-            states: List of the initial states.
+        A loop keeps the states of masked steps, so they get their initial `states` after it, in `restarted`.
         """
         if mask is None:
             return cls(resets, states)

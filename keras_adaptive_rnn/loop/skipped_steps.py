@@ -19,11 +19,7 @@ def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
 
     Args:
         cell: A `SkipCell`.
-        run: `Run` of inference.
-        inputs: Tensor `[time, batch, features]`.
-        states: List of tensors `[batch, size]`, the states before the first step.
-        mask: Boolean tensor `[time, batch, 1]`, or `None`. A masked step keeps every state.
-        options: `engine.Options`.
+        run, inputs, states, mask, options: As in `engine.scan`; `run` is one of inference.
         wants_taken: Whether to return which steps were updates.
 
     Returns:

@@ -9,11 +9,7 @@ from keras_adaptive_rnn.engine.masking import where_rows
 
 
 class Stepper:
-    """Runs a layer for one step of inference at a time.
-
-    Args:
-        layer: An `RNN`.
-    """
+    """Runs an `RNN` for one step of inference at a time."""
 
     def __init__(self, layer):
         self._layer = layer

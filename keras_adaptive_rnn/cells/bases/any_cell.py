@@ -163,12 +163,9 @@ def validate_cell(name, cell):
 
 
 def sibling(cls, arguments, index):
-    """Returns the arguments of the `index`-th of several like cells, with maps and random numbers of its own.
+    """Returns the arguments of the `index`-th of several cells of a class, from those of all of them.
 
-    Args:
-        cls: The class of the cells.
-        arguments: Dict of the arguments of all of them.
-        index: Integer.
+    It has maps and random numbers of its own.
     """
     # Initializers are made here even if they are not given, as a config gives them: a copy draws the same numbers.
     defaults = {
