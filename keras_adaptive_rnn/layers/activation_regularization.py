@@ -74,9 +74,6 @@ class ActivationRegularization(FeedForward):
             )
         return dropped
 
-    def compute_mask(self, dropped, mask=None):
-        return mask if mask is not None else get_mask(dropped)
-
     def compute_output_shape(self, dropped_shape, raw_shape=None):
         return tuple(dropped_shape)
 

@@ -226,8 +226,5 @@ class SequenceAuxiliary(FeedForward):
                 states[k] = next(pieces)
         return states
 
-    def compute_mask(self, states, mask=None):
-        return mask if mask is not None else get_mask(states)
-
     def compute_output_shape(self, states_shape, sequence_shape=None):
         return tuple(states_shape)
