@@ -134,6 +134,12 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
         starts = itertools.accumulate(self.blocks, initial=0)
         return [slice(a, b) for a, b in itertools.pairwise(starts)]
 
+    def by_group(self, columns):
+        """Returns the columns of each group, of `[rows, blocks * units]`."""
+        if len(self.blocks) == 1:
+            return [columns]
+        return [columns[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+
     def build(self, input_shape):
         if self.units is None:
             raise ValueError(

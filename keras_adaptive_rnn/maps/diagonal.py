@@ -22,8 +22,7 @@ class Diagonal(LinearMap):
         )
 
     def prepare(self, run):
-        rows = ops.cast(self.diagonal_kernel, self.compute_dtype)[None]
-        return [rows[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+        return self.by_group(ops.cast(self.diagonal_kernel, self.compute_dtype)[None])
 
     def product(self, inputs, prepared, run):
         return multiply(ops.concatenate([inputs] * (prepared.shape[-1] // self.units), axis=-1), prepared)

@@ -40,10 +40,7 @@ class Full(LinearMap):
         return self.normalized(kernel, ops.cast(self.gain, self.compute_dtype)) if self.weight_normalization else kernel
 
     def prepare(self, run):
-        kernel = self.effective_kernel(run)
-        if len(self.blocks) == 1:
-            return [kernel]
-        return [kernel[:, s.start * self.units : s.stop * self.units] for s in self.group_slices]
+        return self.by_group(self.effective_kernel(run))
 
     def narrow(self, prepared, inputs, units):
         return narrow_blocks(prepared, inputs, self.units, units)

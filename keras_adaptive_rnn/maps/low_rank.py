@@ -92,14 +92,12 @@ class LowRank(LinearMap):
             right, left = right if self.tied else right[None], left[None]
         return right, left
 
-    def _diagonals(self, slices):
-        if not self.diagonal:
-            return [None] * len(slices)
-        diagonal = ops.cast(self.diagonal_kernel, self.compute_dtype)[None]
-        return [diagonal[:, s.start * self.units : s.stop * self.units] for s in slices]
+    def _diagonal(self):
+        return ops.cast(self.diagonal_kernel, self.compute_dtype)[None]
 
     def prepare(self, run):
         right, left = self._factors(run)
+        diagonals = self.by_group(self._diagonal()) if self.diagonal else [None] * len(self.blocks)
         # On a GPU, one batched product is launched sooner than a product for each block.
         divide = (lambda x: [x]) if engine.on_accelerator(left) and engine.supports_axis_merging() else ops.unstack
         return [
@@ -108,7 +106,7 @@ class LowRank(LinearMap):
                 [_side_by_side(left[s])] if self.tied or s.stop - s.start == 1 else divide(left[s]),
                 diagonal,
             )
-            for s, diagonal in zip(self.group_slices, self._diagonals(self.group_slices), strict=True)
+            for s, diagonal in zip(self.group_slices, diagonals, strict=True)
         ]
 
     def narrow(self, prepared, inputs, units):
@@ -148,8 +146,7 @@ class LowRank(LinearMap):
         right, left = self._factors(run)
         if self.tied:
             right = ops.broadcast_to(right, (left.shape[0], *right.shape))
-        (diagonal,) = self._diagonals([slice(0, left.shape[0])])
-        return right, [left], None if diagonal is None else ops.reshape(diagonal, (-1, 1, self.units))
+        return right, [left], ops.reshape(self._diagonal(), (-1, 1, self.units)) if self.diagonal else None
 
     def product_per_block(self, inputs, prepared, run):
         right, (left,), diagonal = prepared
