@@ -1,6 +1,5 @@
 """The adaptive feed-forward layer."""
 
-import itertools
 from collections.abc import Sequence
 
 import keras
@@ -10,6 +9,7 @@ from keras_adaptive_rnn import _arguments, activations, initializers
 from keras_adaptive_rnn._export import export
 from keras_adaptive_rnn._types import Activation, Initializer
 from keras_adaptive_rnn.cells.adaptive import ADAPTATIONS
+from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 from keras_adaptive_rnn.layers.feed_forward import Affine
 
 # For each named policy, how much wider its affine map is than the policy vector, and the function applied to the map.
@@ -159,8 +159,7 @@ class AdaptiveDense(Affine):
                 f"rank={self.rank}, use_bias={self.use_bias} and inputs of size {inputs.shape[-1]}. "
                 f"Received: an output of shape {tuple(vector.shape)}"
             )
-        ends = itertools.accumulate(self._entries, initial=0)
-        return [vector[..., start:end] for start, end in itertools.pairwise(ends)]
+        return split_sizes(vector, self._entries)
 
     def call(self, inputs):
         diagonals = self.diagonals(inputs)

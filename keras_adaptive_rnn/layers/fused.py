@@ -46,11 +46,8 @@ class FusedLayer(CellLayer):
 
     def build(self, sequences_shape, initial_state_shape=None):
         super().build(sequences_shape, initial_state_shape)
-        if self.use_cudnn is True:
-            self._check_cudnn()
-
-    def _check_cudnn(self):
-        """Raises an error if cuDNN cannot run the layer."""
+        if self.use_cudnn is not True:
+            return
         reason = self._beyond_cudnn()
         if reason is None and self._cudnn() is None:
             reason = "Keras has no cuDNN here: there is no GPU, or this version or backend does not use it"
