@@ -17,6 +17,10 @@ FORGET_BIASES = (3.0, 6.0)
 LEAST = 1e-6
 
 
+def _forget_biases(shape, dtype=None):
+    return ops.cast(ops.convert_to_tensor(np.linspace(*FORGET_BIASES, *shape, dtype="float32")), dtype)
+
+
 def _log_forget(f, kind):
     return ops.log_sigmoid(f) if kind == "sigmoid" else f
 
@@ -155,7 +159,7 @@ class MLSTMCell(MatrixMemoryCell):
         return [True, True, True, False]
 
     def gate_bias_initializers(self):
-        return [self.bias_initializer, Spaced(*FORGET_BIASES)]
+        return [self.bias_initializer, _forget_biases]
 
     def project(self, inputs, run):
         q, k, v, o = self.split(self.affine(inputs, run))
@@ -208,13 +212,3 @@ class MLSTMCell(MatrixMemoryCell):
 
     def read_out(self, h, o, run):
         return o * h
-
-
-class Spaced(keras.initializers.Initializer):
-    """Numbers spaced evenly between two others."""
-
-    def __init__(self, first, last):
-        self.first, self.last = first, last
-
-    def __call__(self, shape, dtype=None):
-        return ops.cast(ops.convert_to_tensor(np.linspace(self.first, self.last, *shape, dtype="float32")), dtype)
