@@ -102,7 +102,16 @@ class AdaptiveGatedCell(GatedCell):
                 self.bases[name], sizes[name] = basis, rank
         self.kernel_map.build_blocks((len(self.gates),), sizes["x"], per_block=not self.tied)
         self.recurrent_map.build_blocks((len(self.gates),), sizes["h"], per_block=not self.tied)
-        self._build_policy(self._sub_policy_sizes(sizes))
+        self.policy_sizes = self._sub_policy_sizes(sizes)
+        summary = self.input_size + self.state_size[0] + self.context_size
+        if self.policy == "static":
+            self.policy_map.build_blocks((1,), summary)
+            self.policy_bias.build()
+        elif not getattr(self.policy_cell, "built", True):
+            self.policy_cell.build((None, summary))
+        size = sum(self.policy_sizes.values())
+        self.sub_policies = maps.Full().bind(self, "sub_policies", size, self.policy_initializer)
+        self.sub_policies.build_blocks((1,), self.policy_units)
 
     def _sub_policy_sizes(self, sizes):
         """Returns the size of each sub-policy, in the order in which their projections are concatenated."""
@@ -114,18 +123,6 @@ class AdaptiveGatedCell(GatedCell):
             **(second if self.adaptation in ("io", "output") else {}),
             **({"b": all_gates} if self.use_bias else {}),
         }
-
-    def _build_policy(self, sizes):
-        self.policy_sizes = sizes
-        summary = self.input_size + self.state_size[0] + self.context_size
-        if self.policy == "recurrent":
-            if not getattr(self.policy_cell, "built", True):
-                self.policy_cell.build((None, summary))
-        else:
-            self.policy_map.build_blocks((1,), summary)
-            self.policy_bias.build()
-        self.sub_policies = maps.Full().bind(self, "sub_policies", sum(sizes.values()), self.policy_initializer)
-        self.sub_policies.build_blocks((1,), self.policy_units)
 
     @property
     def noise_sizes(self):
