@@ -5,7 +5,7 @@ import keras
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._keras import enclosing_layers
 from keras_adaptive_rnn.cells.bases.any_cell import check_is_cell
-from keras_adaptive_rnn.cells.bases.cell import Cell
+from keras_adaptive_rnn.cells.bases.cell import Cell, known_shape
 
 MASK_OF_LENGTHS = "mask = keras.ops.arange(x.shape[1]) < keras.ops.reshape(lengths, (-1, 1))"
 
@@ -53,9 +53,8 @@ def check_sequences(layer, sequences, has_lengths):
             f"`initial_state`. Received: a {type(sequences).__name__} of {len(sequences)}, of which "
             "`numpy.asarray(x)` makes a tensor if all have one shape"
         )
-    shape = getattr(sequences, "shape", None)
-    # TensorFlow does not know every rank while it traces.
-    if shape is not None and getattr(shape, "rank", len) is not None:
+    shape = known_shape(sequences)
+    if shape is not None:
         check_rank(layer, shape)
 
 

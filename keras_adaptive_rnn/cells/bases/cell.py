@@ -121,12 +121,12 @@ class Cell(_arguments.DeclaredArguments, DropoutRNNCell, keras.layers.Layer):
 
     def _check_step(self, inputs, states):
         """Raises an error unless `inputs` and `states` are those of a single step."""
-        shape, sizes = _known_shape(inputs), list(self.state_size)
+        shape, sizes = known_shape(inputs), list(self.state_size)
         if shape is not None and len(shape) != 2:
             needed, received = "from inputs (batch, features)", f"inputs of shape {shape}"
         else:
             listed = states if isinstance(states, (list, tuple)) else [states]
-            shapes = [_known_shape(state) for state in listed]
+            shapes = [known_shape(state) for state in listed]
             fits = len(shapes) == len(sizes) and all(
                 hasattr(state, "shape") and (shape is None or shape[-1:] in ((size,), (None,)))
                 for state, shape, size in zip(listed, shapes, sizes, strict=True)
@@ -314,7 +314,7 @@ def runs_in_parts(cell):
     )
 
 
-def _known_shape(tensor):
+def known_shape(tensor):
     """Returns the shape of a tensor as a tuple, or `None` if there is none; TensorFlow may not know it in a graph."""
     shape = getattr(tensor, "shape", None)
     return None if shape is None or getattr(shape, "rank", len) is None else tuple(shape)
