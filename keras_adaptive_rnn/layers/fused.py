@@ -77,9 +77,8 @@ class FusedLayer(CellLayer):
 
     def _cudnn(self, sequences=None):
         """Returns Keras's function that runs cuDNN, or `None` if it cannot run the layer."""
-        if self.use_cudnn == "auto" and keras.backend.backend() not in tuning.CUDNN_BACKENDS:
-            return None
-        if self.use_cudnn is False:
+        is_slower = keras.backend.backend() not in tuning.CUDNN_BACKENDS
+        if self.use_cudnn is False or (self.use_cudnn == "auto" and is_slower):
             return None
         loop = cudnn_loop(type(self).cell_class.__name__.removesuffix("Cell").lower(), sequences)
         return None if loop is None or self._beyond_cudnn() is not None else loop
