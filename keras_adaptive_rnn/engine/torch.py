@@ -97,20 +97,13 @@ def scan(step, run, inputs, states, output, mask, options):
     traced = Traced(flat_step) if traces else flat_step
     # The first step is not recomputed: the trace is made in it.
     carry, outputs = steps(0, 1, output, *tree.flatten(states))
-    recompute = options.recompute and torch.is_grad_enabled() and not is_exporting()
-    for start in range(1, length, tuning.RECOMPUTED_STEPS if recompute else max(1, length)):
-        if recompute:
-            carry, more = checkpoint(
-                steps,
-                start,
-                start + tuning.RECOMPUTED_STEPS,
-                *carry,
-                use_reentrant=False,
-                # All noise is drawn before the loop.
-                preserve_rng_state=False,
-            )
-        else:
-            carry, more = steps(start, length, *carry)
+    size = max(1, length)
+    if options.recompute and torch.is_grad_enabled() and not is_exporting():
+        # All noise is drawn before the loop.
+        steps = functools.partial(checkpoint, steps, use_reentrant=False, preserve_rng_state=False)
+        size = tuning.RECOMPUTED_STEPS
+    for start in range(1, length, size):
+        carry, more = steps(start, start + size, *carry)
         outputs += more
     output, states = carry[0], tree.pack_sequence_as(states, list(carry[1:]))
     if not options.return_sequences:
