@@ -250,14 +250,13 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         if run.training:
             # A uniform number of zero would yield a Gumbel number of minus infinity.
             gumbel = -ops.log(-ops.log(ops.maximum(self.uniform("skim", digits, run), 2.0**-25)))
-            if self.estimator == "gumbel_softmax":
-                return ops.softmax((log_p + gumbel) / self.scheduled_values["temperature"], axis=-1)
             # The larger of the two sums is a sample of p.
-            drawn = log_p + gumbel
-            read = ops.cast(drawn[:, :1] >= drawn[:, 1:], "float32")
-            return ops.concatenate([read, 1 - read], axis=-1)
+            log_p = log_p + gumbel
+            if self.estimator == "gumbel_softmax":
+                return ops.softmax(log_p / self.scheduled_values["temperature"], axis=-1)
         read = ops.cast(log_p[:, :1] >= log_p[:, 1:], "float32")
-        return straight_through(ops.concatenate([read, 1 - read], axis=-1), ops.exp(log_p), run)
+        chosen = ops.concatenate([read, 1 - read], axis=-1)
+        return chosen if run.training else straight_through(chosen, ops.exp(log_p), run)
 
     def sequence_loss(self, emitted, counted):
         steps = ops.maximum(ops.sum(counted, axis=1), 1)
