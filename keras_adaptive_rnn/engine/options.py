@@ -8,11 +8,7 @@ class Options:
     """Options of `engine.scan`.
 
     Args:
-        return_sequences: Whether to return the outputs of all steps. Defaults to `False`.
-        zero_output_for_mask: Whether a masked step outputs zeros instead of the previous output. Defaults to `False`.
-        unroll: Whether to write out every step in the graph. Needs a known number of steps. Defaults to `False`.
-        recompute: Whether the gradient keeps only some of the states, and runs the steps between them again. Defaults
-            to `False`.
+        return_sequences, zero_output_for_mask, unroll, recompute: As in `keras_adaptive_rnn.layers.RNN`.
         variables: The Keras variables that the steps may read.
         is_traceable: Whether the step is known to apply the same operations every time, so that PyTorch may trace it.
         any_length: Whether the loop is written to a file for sequences of any length, on PyTorch, whose loops are
