@@ -150,19 +150,15 @@ class Tapped:
             weights = self.products.join(kernels, others)
 
             def one(carry, this):
-                (taps, x), factors = this, []
-
-                def product(k, a, kernel):
-                    factors.append(a)
-                    return tapped_product(a, kernel, taps[k])
-
-                carry, y = self.products.step(weights, carry, x, product)
+                taps, x = this
+                (carry, y), factors = self.products.step(weights, carry, x, tapped_product, taps)
                 return carry, (y, factors)
 
             carry, (ys, factors) = lax.scan(_keeping_little(one), carry, (taps, xs), unroll=_unroll())
             return (carry, ys), factors
 
-        results, pull, factors = jax.vjp(run, self.products.zeros(xs), others, carry, xs, has_aux=True)
+        taps = self.products.zeros(jax.tree.leaves(xs)[0].shape[0])
+        results, pull, factors = jax.vjp(run, taps, others, carry, xs, has_aux=True)
         return results, (pull, factors)
 
     def backward(self, residuals, gradients):
@@ -188,11 +184,11 @@ class OneTensor:
         def one(carry, x):
             results = []
 
-            def product(k, a, kernel):
+            def product(a, kernel):
                 results.append(jnp.matmul(a, kernel))
-                return results[k]
+                return results[-1]
 
-            new, y = self.products.step(weights, carry, x, product)
+            (new, y), _ = self.products.step(weights, carry, x, product)
             return new, (y, self.kept.join([*jax.tree.leaves(carry), *results]))
 
         carry, (ys, kept) = lax.scan(one, carry, xs, unroll=_unroll())
@@ -226,16 +222,9 @@ class OneTensor:
         carry, results = jax.tree.unflatten(self.states, kept[:count]), kept[count:]
 
         def step(taps, others, carry, x):
-            factors = []
+            return products.step(products.join(kernels, others), carry, x, known_product, taps, results)
 
-            def product(k, a, kernel):
-                factors.append(a)
-                return known_product(a, kernel, taps[k], results[k])
-
-            return products.step(products.join(kernels, others), carry, x, product), factors
-
-        taps = [jnp.zeros(tap.shape, tap.dtype) for tap in products.taps]
-        _, pull, factors = jax.vjp(step, taps, others, carry, x, has_aux=True)
+        _, pull, factors = jax.vjp(step, products.zeros(), others, carry, x, has_aux=True)
         return pull, factors
 
 

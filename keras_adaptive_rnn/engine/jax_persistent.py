@@ -207,20 +207,14 @@ class BackwardStep:
         d_carry, sums = split(gradients, len(self.states))
 
         def forward(taps, trained, states, inputs):
-            factors = []
-
-            def product(k, a, kernel):
-                factors.append(a)
-                return tapped_product(a, kernel, taps[k])
-
             now = replaced(weights, self.summed, trained)
             given = loop.unflatten(replaced(carry, self.states, states), replaced(x, self.read, inputs))
-            carry_after, y = map(jax.tree.leaves, self.products.step(now, *given, product))
+            results, factors = self.products.step(now, *given, tapped_product, taps)
+            carry_after, y = map(jax.tree.leaves, results)
             return [*(carry_after[k] for k in self.states), *y], factors
 
-        taps = [jnp.zeros(tap.shape, tap.dtype) for tap in self.products.taps]
         given = ([x[k] for k in places] for x, places in ((weights, self.summed), (carry, self.states), (x, self.read)))
-        _, pull, factors = jax.vjp(forward, taps, *given, has_aux=True)
+        _, pull, factors = jax.vjp(forward, self.products.zeros(), *given, has_aux=True)
         d_taps, d_trained, d_states, d_x = pull([*d_carry, *d_ys])
         return [*d_states, *map(lax.add, sums, d_trained)], [*d_x, *d_taps, *factors]
 

@@ -1,7 +1,5 @@
 """The products of a step on JAX, of which the gradients of the weights are formed once for all steps."""
 
-import itertools
-
 import jax
 from jax import lax
 from jax import numpy as jnp
@@ -24,7 +22,7 @@ class Products:
         self.places, self.taps, self.dims, self.factors = [], [], [], []
 
         def trace(weights, carry, x):
-            def product(k, a, kernel):
+            def product(a, kernel):
                 e = jnp.matmul(a, kernel)
                 self.places.append(self.place(a, kernel, weights))
                 self.taps.append(jax.ShapeDtypeStruct(e.shape, e.dtype))
@@ -43,19 +41,24 @@ class Products:
             return None
         return next((k for k, weight in enumerate(weights) if weight is kernel), None)
 
-    def zeros(self, xs):
-        length = jax.tree.leaves(xs)[0].shape[0]
-        return [jnp.zeros((length, *tap.shape), tap.dtype) for tap in self.taps]
+    def zeros(self, *leading):
+        """Returns the taps, with these further axes."""
+        return [jnp.zeros((*leading, *tap.shape), tap.dtype) for tap in self.taps]
 
-    def step(self, weights, carry, x, product):
-        """Returns the results of a step, in which `product(k, a, kernel)` computes the `k`th of these products."""
-        count = itertools.count()
+    def step(self, weights, carry, x, product, *lists):
+        """Returns the results of a step, and a list of what the kernels of these products have multiplied.
+
+        `product(a, kernel, ...)` computes each of them, with its entries of the `lists`.
+        """
+        factors = []
 
         def matmul_impl(a, kernel):
-            is_one = self.place(a, kernel, weights) is not None
-            return product(next(count), a, kernel) if is_one else jnp.matmul(a, kernel)
+            if self.place(a, kernel, weights) is None:
+                return jnp.matmul(a, kernel)
+            factors.append(a)
+            return product(a, kernel, *(each[len(factors) - 1] for each in lists))
 
-        return self.bind(weights, matmul_impl)(carry, x)
+        return self.bind(weights, matmul_impl)(carry, x), factors
 
     def split(self, weights):
         """Returns the weights of the products by their places, and a list of the others, each with `None` for these."""
