@@ -1,6 +1,5 @@
 """A run of a cell over a sequence: the state that each step gets and passes on to the cells and maps inside."""
 
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -12,6 +11,7 @@ from typing import Any
 import keras
 from keras import ops, tree
 
+from keras_adaptive_rnn._contexts import held
 from keras_adaptive_rnn._keras import AutocastScope, DropoutRNNCell, enclosing_call, rematerializes
 from keras_adaptive_rnn._products import plain_matmul, product_per_layer
 
@@ -165,14 +165,9 @@ def current(training=None):
     return run if training is None or training == run.training else run.changed(training=bool(training))
 
 
-@contextlib.contextmanager
 def entered(run):
-    """Makes `run` the current one within this context."""
-    token = _current.set(run)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    """A context in which `run` is the current one."""
+    return held(_current, run)
 
 
 def begin(parts, batch_size, is_bare):

@@ -1,19 +1,15 @@
 """The platform for which a program is traced: programs can be compiled for a machine that is not there."""
 
-import contextlib
 import contextvars
+
+from keras_adaptive_rnn._contexts import held
 
 _target: contextvars.ContextVar[str | None] = contextvars.ContextVar("target", default=None)
 
 
-@contextlib.contextmanager
 def tracing_for(platform):
-    """Has the engine choose what is fast on another platform, `"cpu"`, `"gpu"` or `"tpu"`, than it runs on."""
-    token = _target.set(platform)
-    try:
-        yield
-    finally:
-        _target.reset(token)
+    """A context in which the engine chooses what is fast on another platform, `"cpu"`, `"gpu"` or `"tpu"`."""
+    return held(_target, platform)
 
 
 def target(default):

@@ -1,6 +1,5 @@
 """The decisions of cells: collected with the output of each step, and turned into losses after the loop."""
 
-import contextlib
 import dataclasses
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_adaptive_rnn import engine
+from keras_adaptive_rnn._contexts import held
 from keras_adaptive_rnn.cells.bases.any_cell import split_sizes
 
 
@@ -58,15 +58,9 @@ class Episode(NamedTuple):
 _EPISODES: ContextVar[list[Episode] | None] = ContextVar("drawn", default=None)
 
 
-@contextlib.contextmanager
 def collecting_episodes():
     """A context whose value is a list, to which layers add their episodes."""
-    episodes: list[Episode] = []
-    token = _EPISODES.set(episodes)
-    try:
-        yield episodes
-    finally:
-        _EPISODES.reset(token)
+    return held(_EPISODES, [])
 
 
 def add_losses(layer, cells, emitted, mask, training):

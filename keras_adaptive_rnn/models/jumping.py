@@ -1,6 +1,5 @@
 """The data of `LSTMJump`: the path of a reading, its episode for the loss, and the result for users."""
 
-import contextlib
 import dataclasses
 import types
 from collections.abc import Mapping
@@ -10,6 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 from keras import ops
+
+from keras_adaptive_rnn._contexts import held
 
 
 class Paths(keras.Model):
@@ -32,14 +33,9 @@ class Paths(keras.Model):
 _EPISODES: ContextVar[Mapping[int, Any]] = ContextVar("episodes", default=types.MappingProxyType({}))
 
 
-@contextlib.contextmanager
 def expecting_episode(model):
     """Keeps the episode of the next call of `model` for its loss, in inference too, and nothing after the block."""
-    token = _EPISODES.set({**_EPISODES.get(), id(model): None})
-    try:
-        yield
-    finally:
-        _EPISODES.reset(token)
+    return held(_EPISODES, {**_EPISODES.get(), id(model): None})
 
 
 def keep_episode(model, episode, training):
