@@ -331,7 +331,9 @@ def known_features(layer, shape):
 
 
 def mask(layer, mask, sequence, name="mask"):
-    """Returns the mask of a sequence `[batch, time, ...]` as booleans `[batch, time]`, or raises an error."""
+    """Returns the mask of a sequence `[batch, time, ...]`, if any, as booleans `[batch, time]`, or raises an error."""
+    if mask is None:
+        return None
     mask = keras.ops.cast(keras.ops.convert_to_tensor(mask), "bool")
     received, expected = tuple(mask.shape), tuple(sequence.shape[:2])
     # A size that is not known yet is `None`, or a symbol.

@@ -61,9 +61,7 @@ class ActivationRegularization(FeedForward):
             )
 
     def call(self, dropped, raw, mask=None, training=False):
-        mask = get_mask(dropped) if mask is None else mask
-        if mask is not None:
-            mask = _arguments.mask(self, mask, dropped)
+        mask = _arguments.mask(self, get_mask(dropped) if mask is None else mask, dropped)
         if training:
             # Squares and means do not fit into half precision.
             pairs = None if mask is None else ops.logical_and(mask[:, 1:], mask[:, :-1])

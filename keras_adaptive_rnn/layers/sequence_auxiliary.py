@@ -152,9 +152,7 @@ class SequenceAuxiliary(FeedForward):
         return [n for n, is_memory in zip(as_list(lowest.state_size), memory_states(lowest), strict=True) if is_memory]
 
     def call(self, states, sequence, mask=None, training=False):
-        mask = get_mask(states) if mask is None else mask
-        if mask is not None:
-            mask = _arguments.mask(self, mask, states)
+        mask = _arguments.mask(self, get_mask(states) if mask is None else mask, states)
         if training:
             self.add_loss(self.weight * self._loss(states, sequence, mask))
         return states

@@ -199,12 +199,10 @@ class RNN(Stateful, _arguments.DeclaredArguments, CellConfig, keras.layers.RNN):
         else:
             states = self.get_initial_state(batch_size)
         states = self.runner.check_states(states, sequences.shape[0], f"Layer '{self.name}'")
-        mask = get_mask(sequences) if mask is None else mask
+        mask = _arguments.mask(self, get_mask(sequences) if mask is None else mask, sequences)
+        resets = _arguments.mask(self, resets, sequences, "resets")
         if mask is not None:
-            mask = _arguments.mask(self, mask, sequences)
             sequences = without_masked(sequences, mask)
-        if resets is not None:
-            resets = _arguments.mask(self, resets, sequences, "resets")
 
         last_output, outputs, states, decided = self._run(sequences, states, mask, resets, bool(training))
 
