@@ -287,9 +287,11 @@ def _recurrence_forward(recurrence, a, b, h):
     return states, (a, h, states)
 
 
-_differentiable_recurrence.defvjp(
-    _recurrence_forward, lambda recurrence, kept, gradient: linear.gradients(recurrence, *kept, gradient)
-)
+def _recurrence_backward(recurrence, kept, gradient):
+    return linear.gradients(recurrence, *kept, gradient)
+
+
+_differentiable_recurrence.defvjp(_recurrence_forward, _recurrence_backward)
 
 
 def preferred_linear_schedule(training):
