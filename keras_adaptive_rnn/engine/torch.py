@@ -41,7 +41,6 @@ __all__ = [
     "repeatable",
     "replica_id",
     "scan",
-    "scan_layers",
     "switch",
     "value_and_gradients",
     "value_with_gradient_of",
