@@ -15,6 +15,8 @@ LAYERS = {
     "skip": lambda **kwargs: kar.Skip(kar.GRUCell(4), **kwargs),
     "skim": lambda **kwargs: kar.Skim(kar.GRUCell(4), kar.GRUCell(2), **kwargs),
     "variable_computation": lambda **kwargs: kar.VariableComputation(4, **kwargs),
+    "mlstm": lambda **kwargs: kar.MLSTM(4, num_heads=2, **kwargs),
+    "gated_delta_net": lambda **kwargs: kar.GatedDeltaNet(4, num_heads=2, **kwargs),
     "layers": lambda **kwargs: kar.DeepRNN(4, depth=3, schedule="layers", **kwargs),
     "wavefront": lambda **kwargs: kar.DeepRNN(4, depth=3, schedule="wavefront", **kwargs),
 }

@@ -93,9 +93,10 @@ class MatrixMemoryCell(LinearCell):
         return _flat(ops.cast(values, coefficients[2].dtype)), _states(new, memories)
 
     def recur_over(self, coefficients, memories, associative, resets=None):
-        length, count = ops.shape(coefficients[0])[0], coefficients[0].shape[0]
-        if count == 0:
-            return ops.reshape(coefficients[2], (0, ops.shape(coefficients[2])[1], self.units)), memories
+        (length, rows), count = ops.shape(coefficients[0])[:2], coefficients[0].shape[0]
+        # An unknown size is a tensor, or a symbol.
+        if any(isinstance(size, int) and size == 0 for size in (length, rows)):
+            return ops.reshape(coefficients[2], (length, rows, self.units)), memories
         chunks = (length + self.chunk_size - 1) // self.chunk_size
         # Chunks of equal sizes, so that few steps are added to fill the last one.
         size = self.chunk_size if count is None else (count + chunks - 1) // chunks
@@ -118,7 +119,7 @@ class MatrixMemoryCell(LinearCell):
         carried = list(map(precise, self._of_heads(memories)))
         new, (read,) = engine.scan_layers(chunk, carried, [values], [queries, keys, *gates, *flags])
         # [chunks, batch, heads, steps, size] to [time, batch, units].
-        read = ops.reshape(ops.transpose(read, (0, 3, 1, 2, 4)), (-1, ops.shape(read)[1], self.units))
+        read = ops.reshape(ops.transpose(read, (0, 3, 1, 2, 4)), (chunks * size, rows, self.units))
         return read[:length], _states(new, memories)
 
     def _of_heads(self, memories):
