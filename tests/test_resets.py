@@ -151,6 +151,19 @@ def test_both_directions(rng, tmp_path):
         kar.Bidirectional(keras.layers.GRU(4))(x, resets=RESETS)
 
 
+def test_both_directions_start_from_given_weights(rng):
+    weights = [rng.normal(size=shape) for shape in 2 * [(3, 12), (4, 12), (2, 12)]]
+    layer = kar.Bidirectional(kar.GRU(4), weights=weights)
+    for _ in range(2):
+        layer.build((None, TIME, 3))
+        for found, given in zip(layer.get_weights(), weights, strict=True):
+            np.testing.assert_allclose(found, given, rtol=1e-6)
+        weights = [2 * each for each in weights]
+        layer.set_weights(weights)
+    with pytest.raises(ValueError, match="forward_gru"):
+        kar.Bidirectional(kar.GRU(4, name="gru"), weights=weights[1:]).build((None, TIME, 3))
+
+
 def test_keras_loop_by_a_cell(rng):
     layer = built(LAYERS["lstm"], rng)
     x = rng.normal(size=(3, TIME, 3)).astype("float32")

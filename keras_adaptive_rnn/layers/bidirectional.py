@@ -43,6 +43,14 @@ class Bidirectional(keras.layers.Bidirectional):
     (2, 5, 16)
     """
 
+    def build(self, sequences_shape, initial_state_shape=None):
+        super().build(sequences_shape, initial_state_shape)
+        # Keras's constructor leaves the argument `weights` here, where nothing reads it.
+        for layer in (self.forward_layer, self.backward_layer):
+            weights, layer.initial_weights = getattr(layer, "initial_weights", None), None
+            if weights is not None:
+                layer.set_weights(weights)
+
     def call(self, sequences, initial_state=None, mask=None, training=None, resets=None):
         if resets is None:
             return super().call(sequences, initial_state=initial_state, mask=mask, training=training)
