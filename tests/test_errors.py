@@ -436,6 +436,7 @@ BAD_USES = [
     (lambda: kar.Mogrifier(4)(keras.Input((None, None))), ValueError, ["feature size"]),
     (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((2, 4))]), ValueError, ["expected states", "(2, 4)"]),
     (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((2, 4)), np.ones((2, 3))]), ValueError, ["(2, 3)"]),
+    (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((2, 4)), None]), ValueError, ["[(2, 4), None]"]),
     (lambda: kar.Mogrifier(4)(X, initial_state=[np.ones((1, 4))] * 2), ValueError, ["(2, 4)", "(1, 4)"]),
     (lambda: kar.Mogrifier(4, stateful=True)(keras.Input((5, 3))), ValueError, ["stateful", "batch_size"]),
     (lambda: _built(kar.Mogrifier(4, stateful=True))(X[:1]), ValueError, ["stateful", "2", "(1, 5, 3)"]),

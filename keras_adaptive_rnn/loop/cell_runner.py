@@ -115,12 +115,14 @@ class CellRunner:
         """Returns `states`, nested like `state_size` and in the cell's dtype, or raises if their shapes do not fit."""
         states, state_size = as_list(states), as_list(self.cell.state_size)
         sizes, received = leaves(state_size), leaves(states)
-        shapes = [tuple(state.shape) for state in received]
+        shapes = [tuple(state.shape) if hasattr(state, "shape") else state for state in received]
         if len(states) == len(state_size) and any(map(_is_array, states, state_size)):
             sizes = state_size
         expected = [(batch_size, *as_list(size)) for size in sizes]
         fits = len(shapes) == len(expected) and all(
-            shape[1:] == other[1:] and (None in (shape[0], batch_size) or shape[0] == batch_size)
+            isinstance(shape, tuple)
+            and shape[1:] == other[1:]
+            and (None in (shape[0], batch_size) or shape[0] == batch_size)
             for shape, other in zip(shapes, expected, strict=True)
         )
         if not fits:
