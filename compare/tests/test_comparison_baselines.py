@@ -82,10 +82,11 @@ def test_frequencies(tmp_path, times, name, seasons):
     if found.ticks is not None:
         np.testing.assert_array_equal(found.ticks, np.arange(len(times)))
         if of_file.moments.dates is not None:
-            begin = np.repeat(of_file.moments.dates[:1], len(times))
-            later = found.later(begin, found.ticks)
-            # A month later than the 31st is the end of a month.
-            np.testing.assert_array_equal(later, of_file.moments.dates)
+            # A month later than the 31st, and than the 29th of February where all dates are such, is the end of one.
+            for place in (0, 1):
+                begin = np.repeat(of_file.moments.dates[place : place + 1], len(times))
+                later = found.later(begin, found.ticks - place)
+                np.testing.assert_array_equal(later, of_file.moments.dates)
 
 
 def test_the_calendar_of_known_dates():

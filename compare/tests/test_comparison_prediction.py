@@ -93,6 +93,9 @@ def test_the_time_of_a_forecast_and_its_intervals(tmp_path):
         {"t": "2018-05", "y": 4.5, "lower 80 %": 3.5, "upper 80 %": 5.5},
         {"t": "2018-06", "y": 4.5, "lower 80 %": 3.0, "upper 80 %": 6.0},
     ]
+    ends = np.arange("2010-02", "2018-04", dtype="datetime64[M]").astype("datetime64[D]") - np.timedelta64(1, "D")
+    assert str(ends[-1]) == "2018-02-28"
+    assert [row["t"] for row in forecast(map(str, ends))] == ["2018-03-31", "2018-04-30"]
     zoned = [f"{time}+02:00" for time in hours(100)]
     assert forecast(zoned)[1]["t"] == "2024-03-05T05:00+02:00"
     assert forecast([time.removesuffix(":00") for time in hours(100)])[1]["t"] == "2024-03-05T05"

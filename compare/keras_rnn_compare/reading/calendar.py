@@ -40,12 +40,14 @@ class Frequency:
             no rule.
         kind: Unit of the distance: `"seconds"`, `"months"`, `"business days"` or `"numbers"`.
         step: The usual distance, in that unit.
+        at_month_ends: Whether all rows are on the last days of months.
     """
 
     name: str
     ticks: np.ndarray | None
     kind: str
     step: float
+    at_month_ends: bool = False
 
     @property
     def seconds(self):
@@ -78,7 +80,8 @@ class Frequency:
                 date.astype("datetime64[D]") - date.astype("datetime64[M]"),
                 date - date.astype("datetime64[D]"),
             )
-            return np.minimum(month.astype("datetime64[D]") + days, last) + time
+            # From the 28th of February, those at the ends of months go on to the 31st of March.
+            return (last if self.at_month_ends else np.minimum(month.astype("datetime64[D]") + days, last)) + time
         if self.kind == "business days":
             return np.busday_offset(date.astype("datetime64[D]"), ticks).astype("datetime64[s]")
         return date + np.round(ticks * self.step).astype("timedelta64[s]")
@@ -92,7 +95,7 @@ def frequency_of(moments, series):
         found = None if places is None else regular(places, series)
         # Every fifth business day is every week.
         if found is not None and not (kind == "business days" and found[0] > 1):
-            return Frequency(name_of(kind, found[0]), found[1], kind, found[0])
+            return Frequency(name_of(kind, found[0]), found[1], kind, found[0], are_month_ends(dates))
     distances = np.concatenate([np.diff(moments.values[rows]) for rows in series])
     median = float(np.median(distances)) if len(distances) else np.nan
     usual = f"usually {duration(median) if dates is not None else f'{median:g}'} apart" if len(distances) else "one row"
@@ -103,10 +106,17 @@ def months(dates):
     """Returns the months of dates, or `None` if they are not all at the same place of theirs."""
     days = dates.astype("datetime64[D]")
     of_month = (days - dates.astype("datetime64[M]")).astype(int)
-    at_end = (days + np.timedelta64(1, "D")).astype("datetime64[M]") > dates.astype("datetime64[M]")
-    if len(np.unique(dates - days)) > 1 or not (len(np.unique(of_month)) == 1 or at_end.all()):
+    if len(np.unique(dates - days)) > 1 or not (len(np.unique(of_month)) == 1 or are_month_ends(dates)):
         return None
     return dates.astype("datetime64[M]").astype(int)
+
+
+def are_month_ends(dates):
+    """Returns whether all dates, if times are such, are the last days of their months."""
+    if dates is None:
+        return False
+    after = dates.astype("datetime64[D]") + np.timedelta64(1, "D")
+    return bool((after.astype("datetime64[M]") > dates.astype("datetime64[M]")).all())
 
 
 def business_days(dates, fewest=14):
@@ -129,7 +139,7 @@ def frequency_again(name, kind, step, is_regular, moments, series):
     ticks = None if places is None else multiples(places, series, step)
     if ticks is None:
         raise ValueError(f"the rows are not {name}, as those are that the model has learned from")
-    return Frequency(name, ticks, kind, step)
+    return Frequency(name, ticks, kind, step, are_month_ends(moments.dates))
 
 
 def multiples(places, series, step):
