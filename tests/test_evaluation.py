@@ -726,6 +726,16 @@ def test_perplexity_counts_tokens():
     assert (again.ignore_class, again.from_logits) == (ignoring.ignore_class, False)
 
 
+@pytest.mark.parametrize("axes", [(4,), (4, 3)], ids=["last step", "every step"])
+@pytest.mark.parametrize("more", [(), (1,)])
+def test_perplexity_of_classes_with_a_last_axis_of_one(axes, more, rng):
+    y, z, weight = rng.integers(0, V, axes), rng.normal(size=(*axes, V)), rng.random(axes)
+    metric = evaluation.Perplexity()
+    metric.update_state(y.reshape(*axes, *more), z, weight.reshape(*axes, *more))
+    losses = np.logaddexp.reduce(z, axis=-1) - np.take_along_axis(z, y[..., None], -1)[..., 0]
+    np.testing.assert_allclose(float(metric.result()), np.exp(np.average(losses, weights=weight)), rtol=1e-5)
+
+
 def test_perplexity_does_not_lose_digits():
     metric = evaluation.Perplexity()
     metric.total.assign(3e7)

@@ -95,12 +95,12 @@ class Perplexity(keras.metrics.Metric):
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         mask = get_mask(y_pred)
         y_true, y_pred = ops.cast(y_true, "int32"), ops.cast(ops.convert_to_tensor(y_pred), "float32")
+        # Classes and weights may have a last axis of one, as in Keras's metrics.
+        rank = len(y_pred.shape) - 1
+        y_true = _of_rank(y_true, rank)
         weights = ops.ones(ops.shape(y_true), "float32")
         if sample_weight is not None:
-            sample_weight = ops.cast(sample_weight, "float32")
-            for _ in range(len(weights.shape) - len(sample_weight.shape)):
-                sample_weight = ops.expand_dims(sample_weight, -1)
-            weights = weights * sample_weight
+            weights = weights * _of_rank(ops.cast(sample_weight, "float32"), rank)
         if mask is not None:
             weights = weights * ops.cast(mask, "float32")
         if self.ignore_class is not None:
@@ -121,3 +121,9 @@ class Perplexity(keras.metrics.Metric):
 
     def get_config(self):
         return {**super().get_config(), "from_logits": self.from_logits, "ignore_class": self.ignore_class}
+
+
+def _of_rank(x, rank):
+    """Returns a tensor with last axes of one added, or taken away, until it has `rank` axes."""
+    shape = ops.shape(x)
+    return ops.reshape(x, (*shape[:rank], *[1] * (rank - len(shape))))
