@@ -188,6 +188,16 @@ def test_a_file(format, tmp_path, rng):
         run({"inputs": TOKENS[:1, 0], **{name: state[:1] for name, state in states.items()}})
 
 
+@pytest.mark.skipif(BACKEND != "torch", reason="sizes are tensors in a trace of PyTorch only")
+@pytest.mark.filterwarnings("ignore")
+def test_a_low_rank_cell_in_a_trace_of_torch(tmp_path, rng):
+    exporting.skip_without("openvino")
+    model = keras.Sequential([keras.Input((None, 3)), kar.LowRankLSTM(3, rank=2, return_sequences=True)])
+    kar.export_step(model, tmp_path / "step.xml", "openvino", batch_size=2, verbose=False)
+    states, run = runtimes.zero_states(kar.step_model(model, 2)), runtimes.load(tmp_path / "step.xml", "openvino")
+    assert_steps_equal_predict(model, rng.normal(size=(2, 4, 3)).astype("float32"), run, states)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("format", RUN + (["executorch"] if BACKEND == "torch" else []))
 def test_the_loops_of_the_guide(format, tmp_path, monkeypatch):

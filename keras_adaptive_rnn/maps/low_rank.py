@@ -127,7 +127,8 @@ class LowRank(LinearMap):
     def outer(self, inner, inputs, prepared, run):
         """Returns the product of `inputs` from $x R$."""
         _, left, diagonal = prepared
-        blocks = inner.shape[-1] // self.rank
+        # A number, although in a trace of PyTorch sizes are tensors.
+        blocks = int(inner.shape[-1]) // self.rank
         if len(left) < blocks:
             per_block = ops.transpose(ops.reshape(inner, (-1, blocks, self.rank)), (1, 0, 2))
             outputs = ops.transpose(run.matmul(per_block, left[0]), (1, 0, 2))
