@@ -28,6 +28,8 @@ def parse(argv=None):
     add(
         "--preset",
         required=True,
+        # Without the slash that a shell adds to the name of a folder, for there are others beside it.
+        type=lambda path: str(pathlib.Path(path)),
         help="folder for the model; the same command goes on where an earlier one was stopped",
     )
     add("--resume", action="store_true", help="train the model on that is in the folder already, for --minutes more")

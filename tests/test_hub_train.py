@@ -277,6 +277,13 @@ def test_a_finished_model_trains_on(folder, capsys):
     assert score.perplexity == pytest.approx(min(row["val_perplexity"] for row in rows), rel=0.02)
 
 
+def test_a_folder_may_end_in_a_slash(folder, no_extras):
+    train(preset="lm/")
+    train("--resume", preset="lm/")
+    assert (folder / "lm" / "config.json").exists()
+    assert not (folder / "lm" / ".training").exists()
+
+
 def test_a_training_starts_from_another_model(folder, capsys):
     train(preset="lm", seconds=20)
     base = ["train", "book.txt", "--preset", "other", "--from", "lm", "--batch", "2", "--steps", "8", "--round", "3"]
