@@ -96,6 +96,12 @@ def test_errors_of_ablation():
         analysis.ablation_curve(model, "hidden", X, Y[1:], **arguments)
     with pytest.raises(TypeError, match="`model`"):
         analysis.ablation_curve(model.layers[1], "hidden", X, Y, **arguments)
+    for last in (keras.layers.Dense(1, "sigmoid"), keras.layers.RepeatVector(5)):
+        found = keras.Sequential([model, last])
+        with pytest.raises(
+            ValueError, match=r"`model` must return one number for each of at least two classes.*\(60, "
+        ):
+            analysis.ablation_curve(found, "hidden", X, Y, **arguments)
     stack = keras.Sequential([keras.Input((5, 3)), kar.RNN([kar.LSTMCell(4), kar.GRUCell(4)], name="hidden")])
     with pytest.raises(ValueError, match="single cell"):
         analysis.ablation_curve(stack, "hidden", X, Y, **arguments)

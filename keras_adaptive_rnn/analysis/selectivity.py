@@ -195,6 +195,11 @@ def ablation_curve(
         mask[orders[place[0]][: counts[place[1]]]] = 0
         masks = np.broadcast_to(mask, (len(x), units))
         predicted = np.asarray(clamped.predict({"x": x, "mask": masks}, batch_size=batch_size, verbose=0))
+        if predicted.ndim != 2 or predicted.shape[1] < 2:
+            raise ValueError(
+                "Argument `model` must return one number for each of at least two classes, (samples, classes). "
+                f"Received: '{model.name}', which returns {predicted.shape}"
+            )
         accuracies[place] = np.mean(predicted.argmax(axis=-1) == class_indices(y, predicted.shape[-1]))
         bar.add(1)
     return AblationCurve(counts, counts / units, accuracies)
