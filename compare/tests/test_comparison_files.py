@@ -310,6 +310,14 @@ def test_why_a_time_is_none(tmp_path, time, says):
     refused(path, repr(time), says, "--time", "2024-01-31", target="sold", time="time")
 
 
+@pytest.mark.parametrize("missing", ["refuse", "drop", "interpolate"])
+@pytest.mark.parametrize("unit", ["D", "M"])
+def test_a_number_that_jumps_like_a_date_is_one(tmp_path, unit, missing):
+    dates = [str(date).replace("-", "") for date in np.datetime64("2023-01", unit) + np.arange(ROWS)]
+    path = table(tmp_path, time=lambda row: dates[row], sold=wave)
+    refused(path, "'time'", repr(dates[0]), "row 1", "2024-01-31", target="sold", time="time", missing=missing)
+
+
 def test_the_same_moment_in_two_time_zones(tmp_path):
     times = ["2024-01-31T12:00+01:00", "2024-01-31T11:00Z"]
     path = table(tmp_path, 2, time=lambda row: times[row], sold=wave)

@@ -350,6 +350,8 @@ class Table:
         self.gaps = []
         if ticks is not None:
             self.gaps = [(rows[row], count) for rows in series.values() for row, count in steps_between(ticks[rows])]
+        if self.gaps:
+            self.columns[self.time].check_no_dates()
         if self.gaps and self.missing == "refuse":
             self.refuse_gaps()
         if self.gaps and self.missing != "drop":

@@ -37,6 +37,8 @@ NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 OF_OTHER_LOOKS = ("<super>", "<sub>", "<fraction>", "<circle>", "<square>", "<font>")
 # What takes no room: control and format characters, and selectors of variants.
 OF_NO_WIDTH = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# Dates, or months, as numbers that sort like them.
+YEAR_FIRST = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])?")
 # Parts of a second, or of one, that tell times apart, and the largest one, whose distances 64 bits hold.
 PARTS, LARGEST = 10**18, 4 * 10**18
 # How many rows are read at a time: strings of Python's take several times the memory of those of pandas.
@@ -379,11 +381,16 @@ class Column:
                 f"has {self.at(first)} and {self.at(last)}, which seem to be seconds and fractions of them", hint
             )
         year_last = re.compile(r"\d{3,4}(19\d\d|20\d\d|2100)")
-        year_first = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")
         if self.first(lambda text: not year_last.fullmatch(text)) is None and (
-            self.first(lambda text: not year_first.fullmatch(text)) is not None
+            self.first(lambda text: not YEAR_FIRST.fullmatch(text)) is not None
         ):
             raise self.error(f"has {self.at(0)}, which seems to be a date that ends in its year", hint)
+
+    def check_no_dates(self):
+        """Raises an error if numbers seem to be dates, which jump where a month or a year ends."""
+        if self.first(lambda text: not YEAR_FIRST.fullmatch(text)) is None:
+            at = self.at(0)
+            raise self.error(f"has {at}, which seems to be a date written as a number", "write 2024-01-31, or 2024-01")
 
 
 def as_strings(texts):
