@@ -41,6 +41,26 @@ class Plain(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="tests")
+class Minimal(keras.layers.Layer):
+    """The cell of Keras's documentation, which has neither an `output_size` nor a `get_initial_state`."""
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = self.state_size = units
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=(input_shape[-1], self.units), name="kernel")
+        self.recurrent_kernel = self.add_weight(shape=(self.units, self.units), name="recurrent_kernel")
+
+    def call(self, inputs, states):
+        h = ops.matmul(inputs, self.kernel) + ops.matmul(states[0], self.recurrent_kernel)
+        return h, [h]
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
+
+
+@keras.saving.register_keras_serializable(package="tests")
 class OutputIsNotAState(kar.ElmanCell):
     def step(self, projected, states, run):
         output, states = super().step(projected, states, run)
@@ -165,8 +185,9 @@ class WrongOutputSize(kar.ElmanCell):
         self.output_size = 2 * units
 
 
-def test_a_good_cell_in_plain_keras_passes():
-    check_cell(Plain(4), (3, 5, 4))
+@pytest.mark.parametrize("cell", [Plain, Minimal])
+def test_a_good_cell_in_plain_keras_passes(cell):
+    check_cell(cell(4), (3, 5, 4))
 
 
 CHECKS = {check.__name__: check for check in CELL_CHECKS}

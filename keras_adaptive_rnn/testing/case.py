@@ -5,6 +5,7 @@ from keras import ops, tree
 
 from keras_adaptive_rnn import _arguments, engine
 from keras_adaptive_rnn._keras import takes_training
+from keras_adaptive_rnn.cells.bases import any_cell
 from keras_adaptive_rnn.cells.bases.any_cell import as_list, memory_states, output_size
 
 
@@ -33,8 +34,8 @@ class Case:
         return (scale * self.rng.normal(size=shape)).astype("float32")
 
     def _states(self, cell):
-        """Returns random states; bookkeeping states are those of `get_initial_state`."""
-        initial = as_list(cell.get_initial_state(batch_size=self.batch))
+        """Returns random states; bookkeeping states are those of `initial_states`."""
+        initial = as_list(initial_states(cell, self.batch))
         if any(isinstance(state, (list, tuple)) for state in initial):
             return [self.normal(tuple(state.shape), scale=0.5) for state in tree.flatten(initial)]
         return [
@@ -92,6 +93,13 @@ def check_input_shape(shape):
     rule = f"Argument `input_shape` must be (batch, time, features), integers of at least {least}"
     _arguments.check(fits, rule, input_shape=shape)
     return shape
+
+
+def initial_states(cell, batch_size):
+    """Returns the states that a sequence starts with: zeros, as in Keras, where a cell has no `get_initial_state`."""
+    if hasattr(cell, "get_initial_state"):
+        return cell.get_initial_state(batch_size=batch_size)
+    return any_cell.initial_states(cell, batch_size, cell.compute_dtype)
 
 
 def call(cell, inputs, states):

@@ -20,7 +20,7 @@ from keras_adaptive_rnn._keras import flatten_layers
 from keras_adaptive_rnn._run import Run
 from keras_adaptive_rnn.cells.bases.cell import runs_in_parts
 from keras_adaptive_rnn.loop.rnn import RNN
-from keras_adaptive_rnn.testing.case import call, python_loop
+from keras_adaptive_rnn.testing.case import call, initial_states, python_loop
 from keras_adaptive_rnn.testing.compare import close, require, require_dtype, run_keras_layer_test
 
 
@@ -34,7 +34,7 @@ def protocol(case):
     x, is_list = ops.convert_to_tensor(case.inputs), isinstance(cell.state_size, (list, tuple))
     sizes = tree.flatten(cell.state_size)
     require(all(isinstance(size, int) for size in sizes), f"state_size must hold integers, received {cell.state_size}")
-    initial = cell.get_initial_state(batch_size=case.batch)
+    initial = initial_states(cell, case.batch)
     shapes = [tuple(s.shape) for s in tree.flatten(initial)]
     require(shapes == [(case.batch, n) for n in sizes], f"get_initial_state gives {shapes}, state_size says {sizes}")
     output, states = cell(case.inputs[:, 0], list(case.states))
@@ -251,7 +251,7 @@ def mixed_precision(case):
             require(layer.compute_dtype == cell.compute_dtype, f"{layer.path} computes in {layer.compute_dtype}")
         for weight in cell.weights:
             require(weight.dtype == "float32", f"{weight.path} is {weight.dtype} under {name}")
-        step = call(cell, case.inputs[:, 0], cell.get_initial_state(batch_size=case.batch))
+        step = call(cell, case.inputs[:, 0], initial_states(cell, case.batch))
         require_dtype(step, cell.compute_dtype, f"a step under {name}")
         for rnn in rnns:
             layer = case.layer(rnn, cell, dtype=name)
