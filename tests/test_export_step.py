@@ -120,6 +120,12 @@ def test_a_graph_with_models_inside(rng):
     assert_step_model_equals(perturbed(branches(), rng), rng.normal(size=(2, 6, 4)).astype("float32"))
 
 
+def test_feed_forward_layers(rng):
+    parts = [kar.Highway(3), kar.AdaptiveDense(4), kar.Maxout(4, pieces=2)]
+    model = keras.Sequential([keras.Input((None, 3)), *parts, kar.GRU(3)])
+    assert_step_model_equals(perturbed(model, rng), rng.normal(size=(2, 5, 3)).astype("float32"))
+
+
 def test_a_mask_as_an_input(rng):
     inputs, mask = keras.Input((None, 3), name="x"), keras.Input((None,), dtype="bool", name="mask")
     model = keras.Model([inputs, mask], kar.LSTM(4)(inputs, mask=mask))

@@ -48,6 +48,9 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
     Output shape: `[..., blocks * units]`.
     """
 
+    # As layers of Keras are asked: it reads the last axis alone.
+    is_time_distributed = True
+
     def __init__(
         self,
         units: int | None = None,

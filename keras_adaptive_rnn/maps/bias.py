@@ -24,6 +24,9 @@ class Bias(StoredByCell, keras.layers.Layer):
         regularizer, constraint: Regularizer and constraint of the whole bias.
     """
 
+    # As layers of Keras are asked: it reads the last axis alone.
+    is_time_distributed = True
+
     def __init__(
         self, units: int, initializers: list, regularizer: Regularizer = None, constraint: Constraint = None, **kwargs
     ):
