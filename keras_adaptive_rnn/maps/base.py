@@ -48,7 +48,7 @@ class LinearMap(Quantizable, StoredByCell, _arguments.DeclaredArguments, keras.l
     Output shape: `[..., blocks * units]`.
     """
 
-    # As layers of Keras are asked: it reads the last axis alone.
+    # For `step_model`: it reads the last axis alone.
     is_time_distributed = True
 
     def __init__(

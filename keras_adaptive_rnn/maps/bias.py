@@ -24,7 +24,7 @@ class Bias(StoredByCell, keras.layers.Layer):
         regularizer, constraint: Regularizer and constraint of the whole bias.
     """
 
-    # As layers of Keras are asked: it reads the last axis alone.
+    # For `step_model`: it reads the last axis alone.
     is_time_distributed = True
 
     def __init__(
