@@ -275,28 +275,6 @@ def test_stateful_fit_carries_the_state():
     assert not np.any([array(v) for v in model.layers[0].variables if v.name.startswith("state_")])
 
 
-def test_states_are_variables_as_in_keras():
-    layer = kar.LSTM(7, stateful=True, return_state=True)
-    assert layer.states is None
-    _, *last = layer(X)
-    for variable, state in zip(layer.states, last, strict=True):
-        close(array(variable), state)
-    layer.states[0].assign(np.ones((3, 7)))
-    given = layer(X)
-    layer.reset_state()
-    for a, b in zip(given, layer(X, initial_state=[np.ones((3, 7)), last[1]]), strict=True):
-        close(a, b)
-    with pytest.raises(AttributeError, match="assign to each"):
-        layer.states = [np.zeros((3, 7))] * 2
-
-
-def test_a_stateful_bidirectional_returns_states():
-    """In Keras 3.15, it raises a `TypeError`."""
-    layer = keras.layers.Bidirectional(kar.LSTM(7, stateful=True, return_state=True))
-    inputs = keras.Input(batch_shape=X.shape)
-    assert len(keras.Model(inputs, layer(inputs)).predict(X, verbose=0)) == 5
-
-
 @pytest.mark.parametrize("is_trained", [False, True], ids=["zeros", "trained"])
 def test_stateful_carries_the_state_in_mixed_precision(is_trained):
     """Inside a layer's call, variables are cast, and on PyTorch an assignment to the cast copy is lost."""

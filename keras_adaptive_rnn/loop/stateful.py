@@ -5,7 +5,6 @@ import itertools
 import keras
 from keras import ops, tree
 
-from keras_adaptive_rnn._keras import enclosing_layers
 from keras_adaptive_rnn.cells.bases.any_cell import has_trainable_initial_state
 
 
@@ -16,19 +15,6 @@ class Stateful:
     def variables(self):
         # The states are not weights, but on JAX, the trainer only keeps the variables that it knows.
         return super().variables + self._stateful_states.variables
-
-    @property
-    def states(self):
-        """The variables of the states, in a list like the cell's `state_size`; `None` unless the layer carries any."""
-        return self._stateful_states.shown or None
-
-    @states.setter
-    def states(self, states):
-        # Keras's constructor sets `None`.
-        if states is not None:
-            raise AttributeError(
-                f"The states of layer '{self.name}' are variables: assign to each, as in `layer.states[0].assign(...)`."
-            )
 
     def save_own_variables(self, store):
         super().save_own_variables(store)
@@ -44,7 +30,7 @@ class StatefulStates:
     """The states that a stateful layer keeps between batches. A plain object, which Keras does not track."""
 
     def __init__(self):
-        self.states, self.shown, self.variables = [], [], []
+        self.states, self.variables = [], []
         self.batch_size = self.is_fresh = None
 
     def create(self, layer, batch_size):
@@ -64,9 +50,6 @@ class StatefulStates:
             ),
             layer.get_initial_state(batch_size),
         )
-        # Keras's `Bidirectional` cannot compute the masks of its results if its layers show states.
-        is_shown = not any(isinstance(outer, keras.layers.Bidirectional) for outer in enclosing_layers())
-        self.shown = self.states if is_shown else []
         if has_trainable_initial_state(layer.cell):
             # Before the first batch, a trained initial state is read from its weight, so the weight gets a gradient.
             self.is_fresh = keras.Variable(1.0, trainable=False, dtype="float32", autocast=False, name="is_fresh")
