@@ -7,6 +7,7 @@ import re
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import keras_adaptive_rnn as kar
@@ -127,6 +128,25 @@ def test_hours_are_those_of_the_clock_on_the_wall(tmp_path):
     moments = files.Table(path, files.ReadOptions("load", "time", steps=4)).moments
     assert [str(date) for date in moments.dates] == [date[:19] for date in dates]
     np.testing.assert_array_equal(moments.values, [0, 3600, 7200])
+
+
+@pytest.mark.parametrize(("freq", "name", "seasons"), [("D", "daily", [7, 365]), ("W", "weekly", [52])])
+def test_days_are_those_of_the_clock_on_the_wall(tmp_path, freq, name, seasons):
+    times = pd.date_range("2024-01-07", periods=90, freq=freq, tz="Europe/Berlin")
+    path = table(tmp_path, time=[str(time) for time in times], load=np.arange(90) % 7)
+    read = files.Table(path, files.ReadOptions("load", "time", steps=4))
+    assert {str(time)[-6:] for time in times} == {"+01:00", "+02:00"}
+    found = calendar.frequency_of(read.moments, [np.arange(90)])
+    assert (found.name, found.seasons()) == (name, seasons)
+    np.testing.assert_array_equal(found.ticks, np.arange(90))
+    again = calendar.frequency_again(**found.card(), moments=read.moments, series=[np.arange(90)])
+    np.testing.assert_array_equal(again.ticks, np.arange(90))
+
+
+def test_parts_of_a_second_are_no_days(tmp_path):
+    path = table(tmp_path, time=[f"2024-01-07T00:00:00.{part}" for part in range(10)], load=np.arange(10))
+    moments = files.Table(path, files.ReadOptions("load", "time", steps=4)).moments
+    assert calendar.frequency_of(moments, [np.arange(10)]).name == "every 0.1 seconds"
 
 
 def test_seasons_are_found_and_trends_are_none():

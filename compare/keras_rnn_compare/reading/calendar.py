@@ -91,7 +91,7 @@ def frequency_of(moments, series):
     """Returns the `Frequency` of rows, given as arrays of the rows of each series in order of time."""
     dates = moments.dates
     grids = [] if dates is None else [("months", months(dates)), ("business days", business_days(dates))]
-    for kind, places in [*grids, ("numbers" if dates is None else "seconds", moments.values)]:
+    for kind, places in [*grids, ("numbers" if dates is None else "seconds", numbers(moments))]:
         found = None if places is None else regular(places, series)
         # Every fifth business day is every week.
         if found is not None and not (kind == "business days" and found[0] > 1):
@@ -100,6 +100,14 @@ def frequency_of(moments, series):
     median = float(np.median(distances)) if len(distances) else np.nan
     usual = f"usually {duration(median) if dates is not None else f'{median:g}'} apart" if len(distances) else "one row"
     return Frequency(f"irregular, {usual}", None, "numbers" if dates is None else "seconds", median)
+
+
+def numbers(moments):
+    """Returns the numbers of times, or their seconds: on the wall, where days differ by the change of clocks alone."""
+    dates = moments.dates
+    if dates is None or (moments.values % 1).any() or len(np.unique(of_day(dates))) > 1:
+        return moments.values
+    return (dates - dates[0]).astype(float)
 
 
 def months(dates):
@@ -135,7 +143,7 @@ def frequency_again(name, kind, step, is_regular, moments, series):
     dated = kind != "numbers"
     places = None
     if dated == (moments.dates is not None):
-        places = makers[kind](moments.dates) if kind in makers else moments.values
+        places = makers[kind](moments.dates) if kind in makers else numbers(moments)
     ticks = None if places is None else multiples(places, series, step)
     if ticks is None:
         raise ValueError(f"the rows are not {name}, as those are that the model has learned from")
