@@ -34,6 +34,20 @@ def test_an_index_of_times_orders_the_rows(index):
     assert data.card["read"]["times"].startswith("monthly, 1949-01")
 
 
+@pytest.mark.parametrize("kind", ["pandas", "parquet"])
+def test_times_with_a_zone_read_as_in_a_file(tmp_path, kind):
+    pytest.importorskip("pyarrow")
+    times = pd.date_range("2024-03-30", periods=90, freq="h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"time": times, "n": np.arange(90) % 24 + 0.5})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_parquet(tmp_path / "table.parquet")
+    given = {"target": "n", "time": "time", "steps": 8}
+    expected = files.read(tmp_path / "table.csv", **given)
+    found = files.read(frame if kind == "pandas" else tmp_path / "table.parquet", **given)
+    assert found.card["read"] == expected.card["read"]
+    np.testing.assert_array_equal(found.x["train"], expected.x["train"])
+
+
 @pytest.mark.parametrize(
     "column",
     [

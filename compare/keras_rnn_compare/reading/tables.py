@@ -661,11 +661,11 @@ class ArrowColumn(Column):
                 f"column {self.name!r} holds {kind}, which is neither numbers, dates nor text: name the columns to "
                 "read with --columns, or turn it into one of these"
             )
-        zone = ""
         if types.is_timestamp(kind) and kind.tz is not None:
-            # Instants, in UTC.
-            values, zone = values.cast(pyarrow.timestamp(kind.unit)), "Z"
-        elif types.is_timestamp(kind):
+            # As pandas writes them to CSV: the clock on the wall, and how far it is ahead of UTC.
+            moments = values.to_pandas()
+            return as_strings(moments.astype("str").where(moments.notna(), ""))
+        if types.is_timestamp(kind):
             # As dates, or without fractions of a second, where that is all they say.
             for plain in (pyarrow.timestamp("s"), pyarrow.date32()):
                 cast = values.cast(plain, safe=False)
@@ -676,5 +676,5 @@ class ArrowColumn(Column):
                 texts = values.slice(start, BLOCK).cast(pyarrow.string()).to_pylist()
             except UnicodeDecodeError as error:
                 raise ValueError(f"column {self.name!r} holds {error.object[:40]!r}, which is not UTF-8") from None
-            pieces.append(as_strings(["" if text is None else text.strip() + zone for text in texts]))
+            pieces.append(as_strings(["" if text is None else text.strip() for text in texts]))
         return pd.concat(pieces)
