@@ -119,8 +119,10 @@ def show(comparison, wide):
             "all figures": "results.json",
         },
     )
-    if comparison.results["data"]["kind"] != "text":
-        print(f"\nFor new data:   {NAME} predict {comparison.path} DATA")
+    data = comparison.results["data"]
+    if data["kind"] != "text":
+        decimal = " --decimal ," if data.get("decimal") == "," else ""
+        print(f"\nFor new data:   {NAME} predict {comparison.path} DATA{decimal}")
 
 
 # Predictions.

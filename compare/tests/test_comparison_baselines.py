@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import keras_adaptive_rnn as kar
+from keras_rnn_compare import commands
 from keras_rnn_compare.cli import main
 from keras_rnn_compare.models.candidates import ModelShape, offered
 from keras_rnn_compare.reading import calendar, files
@@ -212,7 +213,26 @@ def test_it_says_what_it_read(tmp_path):
 def test_the_code_says_which_rows_it_needs(tmp_path):
     path = table(tmp_path, time=HOURS, load=np.sin(np.arange(900)), holiday=np.arange(900) % 3)
     data = read(path, known=["holiday"], horizon=2)
-    learner = types.SimpleNamespace(
+    said = code.lines(learner_of(data), 0.003, 100, tmp_path, "load.csv")
+    assert "\n# The file must also hold the next 2 rows, with holiday.\nfound = " in said
+    assert "found.predict('load.csv'):" in said
+    compile(said, "code", "exec")
+
+
+def test_the_code_reads_decimal_commas_again(tmp_path, capsys):
+    path = table(tmp_path, time=HOURS, load=np.sin(np.arange(900)))
+    path.write_text(path.read_text().replace(",", ";").replace(".", ","))
+    data = read(path, decimal=",")
+    said = code.lines(learner_of(data), 0.003, 100, tmp_path, "load.csv")
+    assert "found.predict('load.csv', decimal=\",\"):" in said
+    compile(said, "code", "exec")
+    results = {"data": {"kind": "series", **data.card}}
+    commands.show(types.SimpleNamespace(text=str, code=said, path=tmp_path, results=results), wide=False)
+    assert capsys.readouterr().out.endswith(f"predict {tmp_path} DATA --decimal ,\n")
+
+
+def learner_of(data):
+    return types.SimpleNamespace(
         data=data,
         shape=ModelShape(data.x["train"].shape[-1], data.vocabulary, data.outputs, 1),
         candidate=offered()["gru"],
@@ -220,9 +240,6 @@ def test_the_code_says_which_rows_it_needs(tmp_path):
         recurrent=[kar.GRU(4)],
         batch_size=32,
     )
-    said = code.lines(learner, 0.003, 100, tmp_path, "load.csv")
-    assert "\n# The file must also hold the next 2 rows, with holiday.\nfound = " in said
-    compile(said, "code", "exec")
 
 
 def test_dates_that_order_nothing_are_doubtful(tmp_path):

@@ -171,6 +171,7 @@ class Table:
         self.target, self.time, self.group = options.target, options.time, options.group
         self.steps, self.horizon, self.seed = options.steps, options.horizon, options.seed
         self.missing, self.calendar, self.differences = options.missing, options.calendar, options.differences
+        self.decimal = options.decimal
         self.known = list(options.known or ())
         columns = options.columns
         if self.missing not in MISSING:
@@ -452,6 +453,7 @@ class Table:
             "task": self.task,
             "split": self.split,
             "missing": self.missing,
+            "decimal": self.decimal,
             "notes": self.notes,
         }
         whole = not self.is_forecast and self.group is not None and self.steps is None

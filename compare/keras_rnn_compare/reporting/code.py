@@ -31,7 +31,7 @@ def train(x_train, y_train):
 ROWS = """\
 # The saved model: from a file to predictions.{needs}
 found = Comparison({folder!r})
-for row in found.predict({file!r}):
+for row in found.predict({file!r}{decimal}):
     print(row)
 """
 MODEL = """\
@@ -54,7 +54,9 @@ def lines(learner, rate, steps, folder, file):
     if data.card.get("reads", {}).get("known"):
         rows = "next row" if data.card["horizon"] == 1 else f"next {data.card['horizon']} rows"
         needs = comment(f"The file must also hold the {rows}, with {listed(data.card['reads']['known'])}.")
-    use = (MODEL if file is None or data.is_text else ROWS).format(folder=str(folder), file=file, needs=needs)
+    decimal = ', decimal=","' if data.card.get("decimal") == "," else ""
+    use = MODEL if file is None or data.is_text else ROWS
+    use = use.format(folder=str(folder), file=file, decimal=decimal, needs=needs)
     if data.vocabulary is not None:
         layers = [
             'keras.Input((None,), dtype="int32")',
