@@ -146,6 +146,8 @@ def test_tf_data_tokenizes_alike(split):
             "must not be bidirectional",
         ),
         (lambda: make_lm(sampler="speculative"), "`sampler` must not be speculative"),
+        (lambda: make_lm(sampler="topk"), "`sampler` must be a sampler, or one of 'greedy', 'top_k'.* sampler='topk'"),
+        (lambda: make_lm(sampler=keras_hub.samplers.GreedySampler), "`sampler` must be a sampler, or one of"),
         (lambda: make_lm(sampler=keras_hub.samplers.BeamSampler(return_all_beams=True)), "one text for each prompt"),
         (
             lambda: make_lm().preprocessor.tokenizer({"token_ids": [1]}),
@@ -154,6 +156,8 @@ def test_tf_data_tokenizes_alike(split):
         (lambda: make_lm().generate(""), "must not hold an empty prompt"),
         (lambda: make_lm().generate([]), "at least one prompt"),
         (lambda: make_lm().generate("the cat", max_length=7), "`max_length` must be larger than the longest prompt"),
+        (lambda: make_lm().generate([1, 2]), r"must be a string, .* list of lists.*\. Received: 1 in row 0"),
+        (lambda: make_lm().generate(["the", [1, 2]]), r"must be a string, .*\. Received: 'the' in row 0"),
         (lambda: make_lm().generate([[99]]), "must hold token ids from 0 to"),
         (lambda: make_lm().generate("the", states=make_lm().read(["a", "t"])), "as many texts as there are prompts"),
         (lambda: make_lm(sampler="beam").stream("the"), "must choose one token after another"),

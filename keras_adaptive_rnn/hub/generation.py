@@ -25,6 +25,8 @@ SMALLEST_BUCKET = 16
 PIECE = 512
 # Tokens that a piece of streamed text is decoded with, as a token may look different at the start of a text.
 CONTEXT = 8
+# The samplers that have a name.
+SAMPLERS = ("greedy", "top_k", "top_p", "random", "beam", "contrastive")
 # Held while the function of a model is made, so that no other thread finds it incomplete.
 MAKING = threading.Lock()
 
@@ -36,6 +38,10 @@ def check_sampler(sampler):
             "Argument `sampler` must not be speculative: it drops tokens that the model has read already, and a "
             f"recurrent state cannot forget them. Received: sampler={sampler!r}"
         )
+    # KerasHub keeps a name that it does not know, and a class, and would fail after the training.
+    is_name = isinstance(keras_hub.samplers.get(sampler), (str, type))
+    rule = f"Argument `sampler` must be a sampler, or one of {', '.join(map(repr, SAMPLERS))}"
+    _arguments.check(not is_name, rule, sampler=sampler)
     rule = "Argument `sampler` must return one text for each prompt: use `BeamSampler(return_all_beams=False)`"
     _arguments.check(not getattr(sampler, "return_all_beams", False), rule, sampler=sampler)
 
@@ -109,13 +115,24 @@ def _tokenized(lm, inputs):
     if not rows:
         raise ValueError("Argument `inputs` must hold at least one prompt. Received: an empty list")
     if not all(isinstance(row, str) for row in rows):
-        return [[int(token) for token in row] for row in rows], "ids"
+        return [_ids(row, k) for k, row in enumerate(rows)], "ids"
     rule = "Argument `inputs` must be token ids, as the model has no preprocessor"
     _arguments.check(lm.preprocessor is not None, rule, inputs=inputs)
     tokenizer = lm.preprocessor.tokenizer
     ids = [[int(token) for token in ops.convert_to_numpy(tokenizer(row))] for row in rows]
     _warn_of_unknown(tokenizer, rows, ids)
     return ids, "strings"
+
+
+def _ids(row, k):
+    """Returns the token ids of a prompt as a list, or raises if it holds something else."""
+    ids = np.asarray(ops.convert_to_numpy(row) if ops.is_tensor(row) else row)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "biuf"):
+        raise ValueError(
+            "Argument `inputs` must be a string, a list of strings, or token ids: a list of lists of integers, or a "
+            f"dict of 'token_ids' and 'padding_mask'. Received: {row!r} in row {k}"
+        )
+    return ids.astype(int).tolist()
 
 
 def _warn_of_unknown(tokenizer, texts, rows):
