@@ -175,6 +175,19 @@ def test_an_mlstm_divides_by_no_zero(schedule, dtype):
 
 
 @pytest.mark.parametrize("schedule", ["steps", "scan"])
+def test_a_closed_gate_of_an_mlstm_is_no_masked_step(schedule):
+    """Gates as far below zero as those of inputs that nobody standardized: nothing is written, and nothing learned."""
+    layer = kar.MLSTM(8, return_sequences=True, schedule=schedule)
+    model = keras.Sequential([keras.Input((6, 3)), layer])
+    layer.cell.gate_bias.bias.assign(ops.full((8,), -6000.0))
+    before = model.get_weights()
+    model.compile("sgd", "mae")
+    model.train_on_batch(np.ones((2, 6, 3)), np.ones((2, 6, 8)))
+    for new, old in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize("schedule", ["steps", "scan"])
 def test_gated_delta_net_normalizes_in_half_precision(schedule):
     """Squares of large numbers are infinite there, and the small number added to those of zeros vanishes."""
     x, layers = large_then_zero(500), {}

@@ -165,6 +165,8 @@ class MLSTMCell(MatrixMemoryCell):
         q, k, v, o = self.split(self.affine(inputs, run))
         i, f = self.affine_of_heads(inputs, run)
         run.sow(self, i=i, f=f, o=o)
+        # Only a neutral step is below. The exponential is zero in any case.
+        i = ops.maximum(i, NEVER / 2)
         scale = self.head_size**-0.5
         coefficients = [self.heads(q), self.heads(k * scale), self.heads(v), i, _log_forget(f, self.forget_gate)]
         return coefficients, [ops.sigmoid(o)]
@@ -183,7 +185,7 @@ class MLSTMCell(MatrixMemoryCell):
         q, k, v, i, log_f = coefficients
         b = cumulative_sum(log_f, pieces.seen)
         # The maximum over the steps so far, as in a loop of steps. A neutral step leaves it as it is.
-        least = ops.where(i > NEVER / 2, ops.relu(i), i)
+        least = ops.where(i < NEVER / 2, i, ops.relu(i))
         most = ops.max(ops.where(pieces.seen, (least - b)[..., None, :], NEVER), axis=-1)
         kept = pieces.from_start(lambda c, n, m: m[..., None], memories)
         m = b + ops.where(kept > most, kept, most)
