@@ -196,7 +196,10 @@ def oplu(x: Tensor, axis: int = -1) -> Tensor:
     axis %= len(x.shape)
     before = (slice(None),) * axis
     first, second = (x[(*before, slice(start, None, 2))] for start in (0, 1))
-    pairs = ops.stack([ops.maximum(first, second), ops.minimum(first, second)], axis=axis + 1)
+    is_sorted = first >= second
+    # Not `ops.maximum`, which on PyTorch returns float32 for float64.
+    larger, smaller = ops.where(is_sorted, first, second), ops.where(is_sorted, second, first)
+    pairs = ops.stack([larger, smaller], axis=axis + 1)
     return ops.reshape(pairs, ops.shape(x))
 
 

@@ -80,6 +80,13 @@ def test_half_precision(name, dtype, rng):
     np.testing.assert_allclose(ops.convert_to_numpy(ops.cast(y, "float32")), ops.convert_to_numpy(exact), atol=0.02)
 
 
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="float64 is off by default")
+@pytest.mark.parametrize("name", activations.FUNCTIONS)
+def test_double_precision(name, rng):
+    x = ops.convert_to_tensor(rng.normal(size=(3, 4)), "float64")
+    assert keras.backend.standardize_dtype(activations.get(name)(x).dtype) == "float64"
+
+
 # The theorems.
 
 

@@ -166,7 +166,7 @@ class MLSTMCell(MatrixMemoryCell):
         i, f = self.affine_of_heads(inputs, run)
         run.sow(self, i=i, f=f, o=o)
         # Only a neutral step is below. The exponential is zero in any case.
-        i = ops.maximum(i, NEVER / 2)
+        i = ops.where(i > NEVER / 2, i, NEVER / 2)
         scale = self.head_size**-0.5
         coefficients = [self.heads(q), self.heads(k * scale), self.heads(v), i, _log_forget(f, self.forget_gate)]
         return coefficients, [ops.sigmoid(o)]
