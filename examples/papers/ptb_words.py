@@ -83,7 +83,7 @@ STUDY = _study.Study(
     "it, AWD-LSTM has 128.3 ± 0.2, and 128.5 ± 0.3 without, so it does not explain their "
     "lead. Nor is the training that of AWD-LSTM in all: all are trained with Adam, and with averaged SGD, as "
     "in its paper, AWD-LSTM reaches 129.9 and 129.5 in twelve epochs, nearly what it has here after 25, and then "
-    "117.5 and 117.4, where the Mogrifier has 120.7 and 120.6 (`ptb_sgd`). With Adam, its lead shrinks with training, "
+    "117.3 ± 0.2, where the Mogrifier has 120.6 ± 0.1 (`ptb_sgd`). With Adam, its lead shrinks with training, "
     "from 10.0 ± 0.8 after twelve epochs (`ptb_mogrifier`). A validation perplexity of 130 takes AWD-LSTM 17, 17 and "
     "16 epochs, the adaptive LSTM 13, 14 and 15 and the Mogrifier 14, 16 and 16; the paper on adaptive layers has "
     "fewer than half. The evaluation methods rank as in the papers: dynamic evaluation, Monte Carlo dropout, static "
