@@ -1,8 +1,10 @@
 """The models: what they read, what trains them, and what they cost."""
 
 import concurrent.futures
+import gc
 import inspect
 import threading
+import weakref
 
 import keras
 import numpy as np
@@ -272,6 +274,18 @@ def test_nothing_is_kept_after_predict_fit_and_evaluate(rng):
     assert model.evaluate(tokens, y, verbose=0, return_dict=True)["tokens_read"] > 0
     assert model.fit(tokens, y, verbose=0).history["tokens_read"][0] > 0
     assert jumping.take_episode(model) is None
+
+
+def test_an_episode_goes_with_its_model(rng):
+    """A later model may have the `id` of one that is gone."""
+    model, tokens, _, _ = forced_model(rng)
+    model(tokens, training=True)
+    assert jumping._EPISODES.get()
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    assert not jumping._EPISODES.get()
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="only JAX has tracers")

@@ -1,8 +1,7 @@
 """The data of `LSTMJump`: the path of a reading, its episode for the loss, and the result for users."""
 
 import dataclasses
-import types
-from collections.abc import Mapping
+import weakref
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,28 +28,34 @@ class Paths(keras.Model):
         return path.starts, path.jumps, path.counts, path.end
 
 
-# Episodes whose loss is still to be computed, by the id of the model; in a context, which other threads do not see.
-_EPISODES: ContextVar[Mapping[int, Any]] = ContextVar("episodes", default=types.MappingProxyType({}))
+# Episodes whose loss is still to be computed, by model; in a context, which other threads do not see.
+_EPISODES: ContextVar[weakref.WeakKeyDictionary | None] = ContextVar("episodes", default=None)
 
 
 def expecting_episode(model):
     """Keeps the episode of the next call of `model` for its loss, in inference too, and nothing after the block."""
-    return held(_EPISODES, {**_EPISODES.get(), id(model): None})
+    return held(_EPISODES, _episodes({model: None}))
 
 
 def keep_episode(model, episode, training):
     """Keeps an episode for the loss: always in training, as a training loop may call the model and its loss itself."""
-    episodes = _EPISODES.get()
-    if training or episodes.get(id(model), model) is None:
-        _EPISODES.set({**episodes, id(model): episode})
+    if training or _episodes().get(model, model) is None:
+        _EPISODES.set(_episodes({model: episode}))
 
 
 def take_episode(model):
     """Returns the episode of the last call of `model`, or `None`, and forgets it."""
-    episodes = dict(_EPISODES.get())
-    episode = episodes.pop(id(model), None)
+    episodes = _episodes()
+    episode = episodes.pop(model, None)
     _EPISODES.set(episodes)
     return episode
+
+
+def _episodes(added=()):
+    """Returns a copy of the episodes that are kept, with those `added`, by model."""
+    episodes = weakref.WeakKeyDictionary(_EPISODES.get())
+    episodes.update(added)
+    return episodes
 
 
 @dataclasses.dataclass
