@@ -296,6 +296,24 @@ def test_attributes_may_change(replays):
     assert [replays.index(each) for each in replays] == [0, 1, 0]
 
 
+def test_a_function_is_not_taken_for_a_later_one_with_its_id(replays):
+    layer, loop = pair(lambda: kar.GRUCell(4))
+
+    def scaled(factor):
+        return lambda x: factor * keras.ops.tanh(x)
+
+    def use(activation):
+        layer.cell.activation = loop.cell.activation = activation
+        check(layer, loop, inputs())
+        return id(activation)
+
+    gone = use(scaled(2.0))
+    use(keras.activations.elu)
+    later = [scaled(3.0) for _ in range(100_000)]
+    use(min(later, key=lambda function: id(function) != gone))
+    assert len(set(replays)) == 3
+
+
 def test_shapes_and_dtypes_have_graphs_of_their_own_and_few_are_kept(replays):
     layer, loop = pair(lambda: kar.GRUCell(4))
     graphs = layer.runner._graphs._captured

@@ -139,7 +139,20 @@ class Graphs(base.Graphs):
 def _settings(parts):
     """Returns the public attributes of layers, which their operations may depend on; Keras sets others in calls."""
     attributes = (item for part in parts for item in getattr(part, "__dict__", {}).items())
-    return [v if isinstance(v, PLAIN) else id(v) for name, v in attributes if not name.startswith("_")]
+    return [v if isinstance(v, PLAIN) else _Same(v) for name, v in attributes if not name.startswith("_")]
+
+
+@dataclasses.dataclass(eq=False)
+class _Same:
+    """Equals what holds the same object, which lives as long: no later object has its `id`."""
+
+    value: object
+
+    def __eq__(self, other):
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self):
+        return id(self.value)
 
 
 def _has_saved_tensors_hooks():
