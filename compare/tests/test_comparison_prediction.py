@@ -254,6 +254,8 @@ def test_other_kinds_of_files_are_refused(tmp_path):
         prediction.predictions(Watched(), card, write(tmp_path / "new.npz", HEADER, []))
     with pytest.raises(ValueError, match=r"there is no file .*none.csv"):
         prediction.predictions(Watched(), card, tmp_path / "none.csv")
+    with pytest.raises(TypeError, match=r"`best_model\(\).predict` takes arrays. Received: an object of type ndarray"):
+        prediction.predictions(Watched(), card, np.zeros((3, 5, 2)))
 
 
 def test_intervals_hold_what_they_say():

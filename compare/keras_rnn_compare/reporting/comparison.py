@@ -113,6 +113,7 @@ class Comparison:
 
         Raises:
             ValueError: The file cannot be read, or lacks what the model reads.
+            TypeError: `path` is neither a path nor a DataFrame.
         """
         quantiles = self._model("quantiles") if self.results["quantiles"] else None
         return predictions(self.best_model(), self._card(), path, decimal, quantiles)

@@ -1,6 +1,7 @@
 """Predictions of the best model on new data: forecasts with intervals, or classes."""
 
 import decimal
+import os
 import pathlib
 
 import numpy as np
@@ -26,6 +27,7 @@ def predictions(model, card, path, decimal=".", quantiles=None):
 
     Raises:
         ValueError: The file cannot be read, or lacks what the model reads.
+        TypeError: `path` is neither a path nor a DataFrame.
     """
     if card["kind"] == "text":
         raise ValueError(
@@ -35,6 +37,11 @@ def predictions(model, card, path, decimal=".", quantiles=None):
         if card["kind"] != "series":
             raise ValueError("the model was compared on arrays: give a file .npz with x")
         return NewTable(card, path, decimal).predictions(model, quantiles)
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            "Argument `path` must be the path of a file, or a DataFrame of pandas or polars; "
+            f"`best_model().predict` takes arrays. Received: an object of type {type(path).__name__}"
+        )
     path = pathlib.Path(path)
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
