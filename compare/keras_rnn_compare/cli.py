@@ -15,7 +15,7 @@ COMPARE = """\
 Compares recurrent cells on your data: models of equal size, learning rates that are searched alike, several seeds. It
 ends with a table, a recommendation, the best model and a report in HTML.
 
-DATA is a text in UTF-8, for a language model of its characters; a table of series (.csv, .tsv or .parquet), to
+DATA is a text in UTF-8, for a language model of its characters; a table of series (.csv, .tsv, .parquet or .xlsx), to
 forecast or to classify; or a file of numpy.savez with the arrays x (samples, steps, features), or tokens (samples,
 steps), y (classes or numbers) and, if you like, groups. The variable KERAS_BACKEND chooses jax, tensorflow or torch.
 

@@ -805,3 +805,10 @@ def test_targets_are_gathered_where_they_are_read(is_change, rng, monkeypatch):
         np.testing.assert_array_equal(targets[index], whole[index])
     np.testing.assert_array_equal(np.asarray(targets), whole)
     assert (len(targets), targets.shape, targets.dtype, targets.ndim) == (4, whole.shape, whole.dtype, whole.ndim)
+
+
+def test_the_help_lists_every_kind_of_table(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert [kind for kind in files.TABLES if kind not in text] == []
