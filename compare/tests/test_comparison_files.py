@@ -574,6 +574,7 @@ def test_a_column_that_leaves_too_few_rows_is_named(tmp_path, missing):
         *(({name: 1.5}, TypeError) for name in ("horizon", "steps", "folds", "seed")),
         ({"seed": -1}, ValueError),
         ({"calendar": "no"}, TypeError),
+        *(({name: 1}, TypeError) for name in ("target", "time", "group")),
         ({"columns": "temp"}, TypeError),
         ({"known": "temp"}, TypeError),
     ],

@@ -52,6 +52,12 @@ class ReadOptions:
         arguments.integer("folds", self.folds)
         arguments.integer("seed", self.seed, minimum=0)
         arguments.boolean("calendar", self.calendar)
+        for name in ("target", "time", "group"):
+            column = getattr(self, name)
+            if column is not None and not isinstance(column, str):
+                raise TypeError(
+                    f"Argument `{name}` must be a string, the name of a column, or None. Received: {name}={column!r}"
+                )
         for name in ("columns", "known"):
             names = getattr(self, name)
             if names is not None and not isinstance(names, (list, tuple)):
