@@ -258,6 +258,9 @@ def test_bad_data():
         SequenceClassifier(**SMALL).fit(x, ["up", "up "] * 10)
     with pytest.raises(ValueError, match="`learning_rate` must be lower: the training has diverged"):
         SequenceRegressor(**{**SMALL, "epochs": 5, "learning_rate": 1e38}).fit(x, x[:, 0])
+    fitted = SequenceClassifier(**SMALL).fit(x, x[:, 0] > 0)
+    with pytest.raises(ValueError, match=r"`X` must hold numbers in the range of float32.* as large as \d.*e\+39"):
+        fitted.predict(x * 1e39)
     names = ["a_lag_1", "a_lag_2", "b_lag_1", "b_lag_3"]
     with pytest.raises(ValueError, match=re.escape("Received: lags [1, 2] of 'a', and [1, 3] of 'b'")):
         by_name(names)

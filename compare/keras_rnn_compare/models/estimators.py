@@ -186,7 +186,14 @@ class Sequences:
                 )
         else:
             x = self._arranged(validate(self, X, reset=False, allow_nd=True))
-        return outputs_of(self.model_, x.astype("float32"), self.batch_size).astype("float64")
+        with np.errstate(over="ignore"):
+            given = x.astype("float32")
+        if not np.isfinite(given).all():
+            raise ValueError(
+                "Argument `X` must hold numbers in the range of float32, in which models compute. "
+                f"Received: numbers as large as {np.abs(x).max():.3g}"
+            )
+        return outputs_of(self.model_, given, self.batch_size).astype("float64")
 
 
 class SequenceRegressor(Sequences, keras.wrappers.SKLearnRegressor):
