@@ -29,10 +29,10 @@ class AveragingTrigger(keras.callbacks.Callback):
     other callbacks at the end of an epoch, such as `keras.callbacks.ModelCheckpoint`, if they stand after this one in
     the list. `fit` ends with the weights, or averages, of the best epoch.
 
-    A run that `keras.callbacks.BackupAndRestore`, after this one in the list, resumes goes on as if it had not been
-    interrupted, and so does a saved model that is trained further with `initial_epoch`: what the rule needs is saved
-    with the optimizer. A `fit` that starts from epoch 0 starts anew. The logs of each epoch say in `averaging` whether
-    its steps were averaged.
+    A run resumed by `keras.callbacks.BackupAndRestore`, which must stand after this one in the list, goes on as if it
+    had not been interrupted, and so does a saved model that is trained further with `initial_epoch`: what the rule
+    needs is saved with the optimizer. A `fit` that starts from epoch 0 starts anew. The logs of each epoch say in
+    `averaging` whether its steps were averaged.
 
     Args:
         monitor: String, a quantity in the logs of which less is better. Defaults to `"val_perplexity"`.
