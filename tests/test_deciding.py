@@ -223,6 +223,7 @@ SAVING = {
     "skip": lambda: kar.SkipCell(kar.LSTMCell(3), update_bias=-1.0, decision_initializer="orthogonal"),
     "skip_inside": lambda: kar.StackedCells([kar.SkipCell(kar.GRUCell(3), update_bias=-1.0), kar.GRUCell(2)]),
     "skim": lambda: kar.SkimCell(kar.LSTMCell(8), kar.LSTMCell(2), decision_initializer="orthogonal"),
+    "skim_by_slstm": lambda: kar.SkimCell(kar.GRUCell(4), kar.SLSTMCell(2), decision_initializer="orthogonal"),
     "variable_rnn": lambda: kar.VariableComputationCell(8, decision_initializer="orthogonal"),
     "variable_gru": lambda: kar.VariableComputationCell(
         7, core="gru", kernel_map=kar.maps.LowRank(2), recurrent_map=kar.maps.LowRank(3, diagonal=True)

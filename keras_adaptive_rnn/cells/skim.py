@@ -54,7 +54,8 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
     In inference, `keras_adaptive_rnn.layers.RNN` computes $f$ only for the rows that are read: for a batch of one, in
     the steps that are read; for a larger batch, on a quarter, half, three quarters or all of its rows. It computes
     everything in training, if a gradient may be needed (in PyTorch unless gradients are off, in TensorFlow under a
-    tape), and if the big cell counts its steps, like a `ZoneoutCell`. The results are the same.
+    tape), and if a cell counts its steps, like a `ZoneoutCell`, or has an `SLSTMCell`'s memory. The results are the
+    same.
 
     In `keras_adaptive_rnn.layers.RNN`, `skim_loss` adds $\gamma \frac{1}{T} \sum_t -\log p^2_t$ to the loss, averaged
     over the batch, without masked steps. With `return_decisions=True`, that layer also returns the decisions: $r^1_t$
@@ -153,8 +154,8 @@ class SkimCell(ScheduledCell, AdaptiveComputationCell, ContainerCell):
         return self.estimator == "reinforce"
 
     def may_skip(self, run):
-        # The big cell does its bookkeeping in every step, even if the step is skimmed.
-        return super().may_skip(run) and all(memory_states(self.cell))
+        # Both cells do their bookkeeping in every step.
+        return super().may_skip(run) and all(self.memory_states[:-1])
 
     @property
     def memory_index(self):
