@@ -261,6 +261,24 @@ def test_inference_leaves_out_what_is_not_needed(name, options, rng, monkeypatch
         assert 0.1 < whole[-1][np.any(x != 0, axis=-1)].mean() < 0.9
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_initial_states_need_not_be_those_of_a_step(held, rng, monkeypatch):
+    """An increment that the user gives counts in the first step only, unless it is held."""
+    cell = kar.SkipCell(kar.GRUCell(3), update_bias=-1.0, held_increment=held)
+    inputs = [keras.Input((None, 5)), *(keras.Input((size,)) for size in cell.state_size)]
+    layer = kar.RNN(cell, return_sequences=True, return_state=True)
+    model = keras.Model(inputs, layer(keras.layers.Masking()(inputs[0]), initial_state=inputs[1:]))
+    x = rng.normal(size=(6, 8, 5))
+    x[0], x[1, :3] = 0, 0
+    increment, accumulated = [[0.2], [0.0], [0.1], [0.9], [0.3], [0.05]], [[0.3], [0.0], [0.1], [0.2], [-0.2], [0.42]]
+    data = single([x, rng.normal(size=(6, 3)), np.array(increment), np.array(accumulated)])
+    short = model.predict(data, verbose=0)
+    monkeypatch.setattr(CellRunner, "may_skip", lambda self, *args: False)
+    model.predict_function = None
+    for ours, theirs in zip(short, model.predict(data, verbose=0), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("count", range(10))
 def test_rows_are_computed_where_they_are_chosen(count, rng):
     chosen = rng.permutation(np.arange(9) < count)[:, None]

@@ -103,8 +103,7 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
     def step(self, projected, states, run):
         *old, increment, accumulated = states
         increment, accumulated = cast(increment), cast(accumulated)
-        # Initial states from the user may be negative.
-        probability = ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
+        probability = self._probability(increment, accumulated)
         taken = probability > 0.5
         u = straight_through(cast(taken, probability.dtype), probability, run)
         run.emit(self, u)
@@ -127,6 +126,10 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
             return cond_rows(taken, update, lambda x, *old: list(old), [projected, *old])
         return self.inner_states(projected, old, run)
 
+    def _probability(self, increment, accumulated):
+        # Initial states from the user may be negative.
+        return ops.maximum(accumulated + ops.minimum(increment, 1 - accumulated), 0)
+
     def _increment(self, states):
         return ops.sigmoid(self.decision(states[self.memory_index]))
 
@@ -140,6 +143,12 @@ class SkipCell(AdaptiveComputationCell, WrapperCell):
             cast(self._increment(new), self.compute_dtype),
             ops.zeros(ops.shape(states[-1]), self.compute_dtype),
         ]
+
+    def settled(self, states):
+        """Returns states that go on alike, with the increment that a step leaves: the user may give another."""
+        *inner, increment, accumulated = states
+        settled = increment if self.held_increment else self._increment(inner)
+        return [*inner, settled, self._probability(increment, accumulated) - settled]
 
     def skip(self, states, steps):
         """Returns the states after `steps` skipped steps, int32 `[batch, 1]`."""

@@ -40,10 +40,13 @@ def scan_taken_steps(cell, run, inputs, states, mask, options, wants_taken):
         return states, 1 + cell.skipped_steps(states)[:, 0]
 
     collect = options.return_sequences or wants_taken
+    given, states = states, cell.settled(states)
     first = cell.skipped_steps(states)[:, 0]
     states, reached, path = engine.ragged_scan(step, run, inputs, states, first, ends, collect)
     done = reached - cell.skipped_steps(states)[:, 0]
     states = cell.skip(states, (ends - done)[:, None])
+    has_steps = (ends > 0)[:, None]
+    states = [ops.where(has_steps, new, old) for new, old in zip(states, given, strict=True)]
     held = mask is not None and options.zero_output_for_mask and inputs.shape[0] != 0
     output = ops.where(mask[-1], states[0], 0) if held else states[0]
     if not collect:
