@@ -221,7 +221,8 @@ def test_a_wrapper_that_changes_states_needs_the_output_among_them(name, rng):
     assert np.max(np.abs(to_numpy(limited_(x)) - to_numpy(plain(x)))) > 1e-3
     model = keras.Sequential([kar.RNN(WRAPPERS[name](louder(kar.LSTMCell)(4)))])
     model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match="must return its output as its first state"):
+    # Earlier than 3.15, Keras raises another error around it.
+    with pytest.raises((ValueError, RuntimeError), match="must return its output as its first state"):
         model.fit(x, x[:, 0, :1], verbose=0)
 
 

@@ -132,7 +132,7 @@ class Step(kar.cells.Cell):
     ("function", "reason"),
     [
         (lambda x, h: ops.sort(x + h), "a step applies `sort`"),
-        (lambda x, h: x + h[:, ::2].repeat(2, axis=1), "a step skips entries"),
+        (lambda x, h: x + h[:, ::2].repeat(2, axis=1), "a step (skips entries|applies `gather`)"),
         (lambda x, h: x + ops.mean(h, axis=0, keepdims=True), "a step mixes the rows of a batch"),
         (lambda x, h: x + h * np.arange(12.0, dtype="float32").reshape(3, 4), "a step reads tensors other than"),
     ],

@@ -299,7 +299,8 @@ def block_scan(tiled, shared, own, carry, xs, *, reverse=False, interpret):
             for leading, v in of_results
         ],
         interpret=interpret,
-        compiler_params=None if interpret else _compiler_params(),
+        # Without them, a kernel would be compiled for Mosaic.
+        compiler_params=None if interpret else triton.CompilerParams(num_warps=tuning.KERNEL_WARPS, num_stages=1),
         name="persistent_backward" if reverse else "persistent_forward",
     )(*(array for operand in operands.values() for array in operand.arrays))
     results = [tiled.cuts.layout(v).gather(x) for (_, v), x in zip(of_results, results, strict=True)]
@@ -382,12 +383,6 @@ def _spec(layout, leading):
     return pl.BlockSpec(
         (*leading, *inner), lambda block: (*(block if n is None else 0 for n in leading), *(0 for _ in inner))
     )
-
-
-def _compiler_params():
-    # Before JAX 0.7, the class had another name. Without it, a kernel would be compiled for Mosaic.
-    params = getattr(triton, "CompilerParams", None) or triton.TritonCompilerParams
-    return params(num_warps=tuning.KERNEL_WARPS, num_stages=1)
 
 
 def _stand_in(k, results, is_read):
