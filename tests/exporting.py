@@ -5,9 +5,11 @@ import shutil
 
 import keras
 import numpy as np
+from packaging.version import Version
 
 from keras_adaptive_rnn import engine
 
+IS_LATER_KERAS = Version(keras.__version__) >= Version("3.15")
 # How the name of a file ends.
 SUFFIXES = {
     "tf_saved_model": "",
@@ -36,7 +38,7 @@ def missing(format):
     """Returns what is not installed and without which the backend cannot write the format, or run it."""
     needed = PACKAGES[format] + OF_BACKENDS.get((keras.backend.backend(), format), [])
     others = ["cc"] if format == "c99" and shutil.which("cc") is None else []
-    others += ["a newer Keras"] if format == "torch" and '"torch"' not in keras.Model.export.__doc__ else []
+    others += ["Keras 3.15"] if format in ("torch", "litert", "openvino") and not IS_LATER_KERAS else []
     return others + [name for name in needed if importlib.util.find_spec(name) is None]
 
 

@@ -8,14 +8,12 @@ import keras
 import numpy as np
 import pytest
 from keras import layers, ops
-from packaging.version import Version
 
 import keras_adaptive_rnn as kar
 from keras_adaptive_rnn.one_step import c99
 from tests import exporting, runtimes, test_export_step
 from tests.backends import dealt, in_turns
 
-IS_LATER_KERAS = Version(keras.__version__) >= Version("3.15")
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize`:UserWarning"),
     pytest.mark.skipif(bool(exporting.missing("c99")), reason="no compiler for C"),
@@ -186,7 +184,7 @@ OPERATIONS = {
     "one array": lambda x: ops.multiply(np.ones((1, 1), "float32"), x),
     "infinite": lambda x: ops.where(x > 0, np.array([np.inf, -np.inf, 1, 2, 3, 4], "float32"), x),
 }
-if not IS_LATER_KERAS:
+if not exporting.IS_LATER_KERAS:
     # There, Keras fails for the axes of the first, and tells other shapes of the products.
     del OPERATIONS["rms_normalization"], OPERATIONS["matmul_of_vector"], OPERATIONS["vector_matmul"]
 
@@ -236,7 +234,7 @@ def test_variables_and_arrays_before_tensors(tmp_path, rng):
     assert not any("symbolic_call" in vars(layer) for layer in model.layers)
 
 
-@pytest.mark.skipif(not IS_LATER_KERAS, reason="Keras refuses a model that returns an input")
+@pytest.mark.skipif(not exporting.IS_LATER_KERAS, reason="Keras refuses a model that returns an input")
 def test_states_that_move(tmp_path):
     """Each next state is the other one, or does not change."""
     x = keras.Input(batch_shape=(1, 2), name="inputs")
