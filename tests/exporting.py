@@ -38,7 +38,8 @@ def missing(format):
     """Returns what is not installed and without which the backend cannot write the format, or run it."""
     needed = PACKAGES[format] + OF_BACKENDS.get((keras.backend.backend(), format), [])
     others = ["cc"] if format == "c99" and shutil.which("cc") is None else []
-    others += ["Keras 3.15"] if format in ("torch", "litert", "openvino") and not IS_LATER_KERAS else []
+    others += ["a newer Keras"] if format == "torch" and '"torch"' not in keras.Model.export.__doc__ else []
+    others += ["Keras 3.15"] if format in ("litert", "openvino") and not IS_LATER_KERAS else []
     return others + [name for name in needed if importlib.util.find_spec(name) is None]
 
 
